@@ -116,7 +116,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     files: 'services/fs/src/driver-contract/',
     may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/owned-names', '@wharf/pace', '@wharf/paths'],
     mayTypes: ['@wharf/egress'],
-    npm: ['zod', 'lru-cache', 'sax'],
+    npm: ['zod', 'lru-cache', 'saxes'],
   },
   {
     files: 'services/fs/src/drivers/',

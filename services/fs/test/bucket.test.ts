@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { generateContent, httpRequest, isAvailable, isMissing, startCephRgw, waitFor } from '@wharf/harness';
+import {
+  type FaultProxy,
+  generateContent,
+  httpRequest,
+  isAvailable,
+  isMissing,
+  startCephRgw,
+  startFaultProxy,
+  waitFor,
+} from '@wharf/harness';
 import type { Task } from '@wharf/proto/task';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { as, type FsProcess, startFsProcess } from './fs-process.ts';
@@ -26,6 +35,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
   let fs: FsProcess;
   let login: string;
   let folder: string;
+  let way: FaultProxy;
 
   beforeAll(async () => {
     await sdk.send(new CreateBucketCommand({ Bucket }));
@@ -33,16 +43,20 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
     folder = `${installation.dir}/files`;
     await mkdir(folder);
     await installation.writeStorage({ _id: 1, mount_path: '/local', addition: JSON.stringify({ root_folder_path: folder }) });
-    const addition = JSON.stringify({
+    way = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(server.url).port) } });
+    const items = {
       root_folder_path: '/team',
       bucket: Bucket,
       endpoint: server.url,
       access_key_id: server.accessKeyId,
       secret_access_key: server.secretAccessKey,
       force_path_style: true,
-    });
+    };
+    const addition = JSON.stringify(items);
     await installation.writeStorage({ _id: 2, mount_path: '/s3', driver: 'S3', webdav_policy: '302_redirect', addition });
     await installation.writeStorage({ _id: 3, mount_path: '/proxied', driver: 'S3', web_proxy: true, addition });
+    const counted = JSON.stringify({ ...items, endpoint: `http://${way.host}:${way.port}` });
+    await installation.writeStorage({ _id: 4, mount_path: '/counted', driver: 'S3', web_proxy: true, addition: counted });
     login = await installation.login({ id: 1, permission: 0xffff });
     fs = await startFsProcess(installation);
   }, LIMIT_MS);
@@ -50,6 +64,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
     await fs?.stop();
     await installation?.close();
     sdk.destroy();
+    await way?.stop();
     await server.stop();
   });
 
@@ -100,6 +115,27 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
     expect([part.status, part.headers['content-range']]).toEqual([206, `bytes 1048575-9437190/${body.byteLength}`]);
     expect(part.body.equals(body.subarray(1_048_575, 9_437_191))).toBe(true);
     expect((await download('/proxied/big.bin', { Range: 'bytes=99999999-' })).status).toBe(416);
+  });
+
+  it('asks the store once for a range, also for one of a file that the client knows', async () => {
+    const body = Buffer.concat([...generateContent('ranges', 100_000)]);
+    await put('/counted/ranges.bin', body);
+    const ask = async (headers: Record<string, string>) => {
+      const before = way.questions();
+      const { status, headers: answered, body: got } = await download('/counted/ranges.bin', headers);
+      return { status, range: answered['content-range'], etag: String(answered.etag), got, questions: way.questions() - before };
+    };
+    const { etag } = await ask({});
+    for (const more of [{}, { 'If-Range': etag }]) {
+      const part = { status: 206, range: 'bytes 10-99/100000', etag, got: body.subarray(10, 100), questions: 1 };
+      expect(await ask({ Range: 'bytes=10-99', ...more })).toEqual(part);
+      const rest = { status: 206, range: 'bytes 99000-99999/100000', etag, got: body.subarray(99_000), questions: 1 };
+      expect(await ask({ Range: 'bytes=99000-', ...more })).toEqual(rest);
+    }
+    const whole = { status: 200, range: undefined, etag, got: body };
+    expect(await ask({ Range: 'bytes=10-99', 'If-Range': '"another"' })).toMatchObject(whole);
+    expect(await ask({ Range: 'bytes=10-99', 'If-None-Match': etag })).toMatchObject({ status: 304, etag });
+    expect(await ask({ Range: 'bytes=100000-' })).toMatchObject({ status: 416, range: 'bytes */100000', etag });
   });
 
   it(

@@ -23,7 +23,7 @@ import { type CallOptions, type Entry, type StorageDriver, supports } from '../d
 import type { AccelAddress } from './accel-redirect.ts';
 import { etagOf } from './etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
-import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
+import { type BodyPlan, lengthOf, planBody, type Range, rangesOf, singleRange } from './ranges.ts';
 import { sendContent } from './send-content.ts';
 import { serveThumbnail } from './serve-thumbnail.ts';
 
@@ -91,6 +91,7 @@ async function sendFile(
   call: DownloadCall,
 ): Promise<void> {
   if (isPlain(request)) return sendWhole(driver, path, name, response, call);
+  if (await sendRange(driver, path, name, request, response, call)) return;
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, call);
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
@@ -149,13 +150,17 @@ function asNoFile(error: unknown): never {
   throw error;
 }
 
-function isConditional({ headers }: IncomingMessage): boolean {
-  return headers['if-range'] !== undefined || CONDITIONS.some((header) => headers[header] !== undefined);
+function isConditional(request: IncomingMessage): boolean {
+  return request.headers['if-range'] !== undefined || hasConditions(request);
 }
 
 /** A request whose answer does not depend on what the file is like. */
-function isPlain({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.range === undefined && !CONDITIONS.some((header) => headers[header] !== undefined);
+function isPlain(request: IncomingMessage): boolean {
+  return request.method === 'GET' && request.headers.range === undefined && !hasConditions(request);
+}
+
+function hasConditions({ headers }: IncomingMessage): boolean {
+  return CONDITIONS.some((header) => headers[header] !== undefined);
 }
 
 /** Opening the file tells all that is needed of it. After an error the caller aborts: a content that nobody iterates still holds its file. */
@@ -174,6 +179,47 @@ async function sendWhole(
   if (whole !== undefined && whole.byteLength === (entry.sizeBytes ?? whole.byteLength)) return void response.end(whole);
   await sendContent(response, content, entry.sizeBytes);
   response.end();
+}
+
+/**
+ * One range of a file as it is now. Opening it tells all that is needed, so the storage is asked once, not for a look at the file too.
+ *
+ * @returns false: the file must be looked at first
+ */
+async function sendRange(
+  driver: StorageDriver,
+  path: MountPath,
+  name: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: DownloadCall,
+): Promise<boolean> {
+  const asked = singleRange(request.headers.range);
+  if (asked === undefined || request.method !== 'GET' || hasConditions(request)) return false;
+  const reading = followerOf(call.signal);
+  try {
+    const content = await driver.read(path, asked, { ...call, signal: reading.signal });
+    const { entry } = content;
+    const etag = etagOf(entry);
+    const ranges = entry.sizeBytes === undefined ? undefined : rangesFor(request, entry.sizeBytes, entry, etag);
+    const [range] = ranges === 'unsatisfiable' ? [] : (ranges ?? []);
+    if (entry.sizeBytes === undefined || range === undefined) {
+      reading.abort();
+      return false;
+    }
+    const headers = fileHeaders(entry, name, etag);
+    const plan = planBody([range], entry.sizeBytes, '');
+    response.writeHead(plan.status, { ...headers, ...plan.headers });
+    await sendContent(response, content, lengthOf(range));
+    response.end();
+    return true;
+  } catch (error) {
+    // A content that nobody iterates still holds its file.
+    reading.abort();
+    const mayLook = AppError.is(error, 'RANGE_NOT_SATISFIABLE') || AppError.is(error, 'STALE_VERSION');
+    if (mayLook && !response.headersSent) return false;
+    return asNoFile(error);
+  }
 }
 
 /** @param begin sends the headers, once the first part is open. @throws AppError STALE_VERSION when a part is of another file than `etag` */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planBody, rangesOf } from './ranges.ts';
+import { planBody, rangesOf, singleRange } from './ranges.ts';
 
 const whole = undefined;
 
@@ -47,6 +47,22 @@ it.each([
 ])('%s of 100 bytes', (header, expected) => {
   const ranges = rangesOf(100, header);
   expect(Array.isArray(ranges) ? ranges.map(({ start, end }) => [start, end]) : ranges).toEqual(expected);
+});
+
+it.each([
+  ['bytes=0-0', { offsetBytes: 0, lengthBytes: 1 }],
+  ['Bytes=5-9', { offsetBytes: 5, lengthBytes: 5 }],
+  ['bytes=7-', { offsetBytes: 7 }],
+  [undefined, undefined],
+  ['', undefined],
+  ['bytes=-5', undefined],
+  ['bytes=9-5', undefined],
+  ['bytes=0-1,5-6', undefined],
+  ['items=0-5', undefined],
+  ['bytes=99999999999999999-', undefined],
+  [`bytes=0-${Number.MAX_SAFE_INTEGER}`, undefined],
+])('%s may be opened before the size is known as %j', (header, expected) => {
+  expect(singleRange(header)).toEqual(expected);
 });
 
 it.each(['bytes=0-', 'bytes=0-0', 'bytes=-5'])('nothing of an empty file can be asked for: %s', (header) => {

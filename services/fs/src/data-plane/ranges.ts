@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import parseRange from 'range-parser';
+import type { ByteRange } from '../driver-contract/storage-driver.ts';
 
 /** A request for more ranges than this gets the whole file: many small ones cost more than they save. */
 const MAX_RANGES = 16;
 /** `bytes=` and a list of `first-last`, `first-` or `-count`. */
 const BYTE_RANGES = /^bytes=\s*(?:\d+-\d*|-\d+)(?:\s*,\s*(?:\d+-\d*|-\d+))*\s*$/i;
+const SINGLE_RANGE = /^bytes=(\d+)-(\d*)$/i;
 
 export interface Range {
   readonly start: number;
@@ -34,6 +36,15 @@ export function rangesOf(sizeBytes: number, header: string | undefined): Range[]
   if (parsed === -1) return 'unsatisfiable';
   if (parsed === -2 || parsed.length > MAX_RANGES) return undefined;
   return parsed.map(({ start, end }) => ({ start, end }));
+}
+
+/** What a `Range` header asks for that can be opened before the file's size is known: one range that says where it begins. */
+export function singleRange(header: string | undefined): ByteRange | undefined {
+  const [, first, last = ''] = SINGLE_RANGE.exec(header ?? '') ?? [];
+  const [offsetBytes, end] = [Number(first), last === '' ? undefined : Number(last)];
+  if (!Number.isSafeInteger(offsetBytes)) return undefined;
+  if (end === undefined) return { offsetBytes };
+  return Number.isSafeInteger(end + 1) && end >= offsetBytes ? { offsetBytes, lengthBytes: end - offsetBytes + 1 } : undefined;
 }
 
 /** What is sent: everything, one range, or several as multipart/byteranges (RFC 9110 section 14.6). @param type of the file */

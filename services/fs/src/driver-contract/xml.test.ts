@@ -31,6 +31,10 @@ describe('an answer', () => {
     ]);
   });
 
+  it.each([1, 1 << 20])('after blank lines is read, in pieces of %d bytes', async (pieceBytes) => {
+    expect(await read('\r\n \n<?xml version="1.0"?><a>b</a>\n', pieceBytes)).toMatchObject({ name: 'a', text: 'b' });
+  });
+
   it('gives back what was escaped', async () => {
     const text = 'a&b<c>"d"\'e\'\r\n\tä';
     expect((await read(`<a>${escapeXml(text)}</a>`)).text).toBe(text);
@@ -55,8 +59,10 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['text', `<a><![CDATA[${']'.repeat(400_000)}`, 'XML with too long a text'],
-    ['text', `<a>${'x'.repeat(400_000)}</a>`, 'XML with too long a text'],
+    ['a section', `<a><![CDATA[${']'.repeat(2 * MAX_BYTES)}`, 'bytes of XML'],
+    ['a comment', `<a><!--${'-'.repeat(2 * MAX_BYTES)}`, 'broken XML'],
+    ['text', `<a>${'x'.repeat(2 * MAX_BYTES)}`, 'bytes of XML'],
+    ['text that ends', `<a>${'x'.repeat(400_000)}</a>`, 'XML with too long a text'],
     ['attributes', `<a ${Array.from({ length: 40_000 }, (_, index) => `b${index}=""`).join(' ')}/>`, 'XML of too many attributes'],
   ])('%s without end is refused before it is taken together', async (_what, text, reason) => {
     await expect(read(text, 64 * 1024)).rejects.toMatchObject({ message: expect.stringContaining(reason) });

@@ -1,4 +1,4 @@
-import sax from 'sax';
+import { SaxesParser } from 'saxes';
 import { ownText } from './own-text.ts';
 import { badAnswer } from './storage-error.ts';
 
@@ -14,7 +14,7 @@ export interface XmlElement {
 const MAX_DEPTH = 8;
 /** A page of a thousand objects has about ten for each. */
 const MAX_ELEMENTS = 30_000;
-/** Of one element, in characters: a key has 1,024 bytes, an upload's id some hundred. The reader makes text piece by piece, which costs. */
+/** Of one element, in characters: a key has 1,024 bytes, an upload's id some hundred. */
 const MAX_TEXT = 64 * 1024;
 
 /**
@@ -72,24 +72,23 @@ interface Open {
 
 /** @param depth of the elements that are handed out */
 function createReader(depth: number, rootName: string | undefined) {
-  const parser = sax.parser(true);
+  const parser = new SaxesParser();
   const open: Open[] = [];
   let records: Open[] = [];
-  let hasRoot = false;
+  let hasBegun = false;
   let elements = 0;
   let attributes = 0;
-  parser.onopentag = ({ name: qualified }) => {
-    const name = qualified.replace(/^.*:/s, '');
+  parser.on('opentag', ({ name: qualified }) => {
+    const name = qualified.slice(qualified.lastIndexOf(':') + 1);
     if (open.length >= MAX_DEPTH) throw badAnswer('XML that is nested too deep');
     elements += 1;
     if (elements > MAX_ELEMENTS) throw badAnswer('XML of too many elements');
     if (rootName !== undefined && open.length === 0 && name !== rootName) throw badAnswer(`no ${rootName}`);
-    hasRoot = true;
     const element: Open = { name, text: '', children: [] };
     if (open.length > depth) open.at(-1)?.children.push(element);
     open.push(element);
-  };
-  parser.onclosetag = () => {
+  });
+  parser.on('closetag', () => {
     const element = open.pop();
     // It may be kept for longer than the piece that it came in.
     if (element !== undefined) element.text = ownText(element.text);
@@ -98,25 +97,25 @@ function createReader(depth: number, rootName: string | undefined) {
     if (depth === 0) return;
     elements = 0;
     attributes = 0;
-  };
-  parser.onattribute = () => {
+  });
+  parser.on('attribute', () => {
     attributes += 1;
     if (attributes > MAX_ELEMENTS) throw badAnswer('XML of too many attributes');
-  };
+  });
   const onText = (text: string) => {
     const element = open.at(-1);
     if (!element || open.length <= depth || (element.children.length > 0 && text.trim() === '')) return;
     if (element.text.length + text.length > MAX_TEXT) throw badAnswer('XML with too long a text');
     element.text += text;
   };
-  parser.ontext = onText;
-  parser.oncdata = onText;
-  parser.ondoctype = () => {
+  parser.on('text', onText);
+  parser.on('cdata', onText);
+  parser.on('doctype', () => {
     throw badAnswer('XML with a document type');
-  };
-  parser.onerror = (cause) => {
+  });
+  parser.on('error', (cause) => {
     throw badAnswer('broken XML', cause);
-  };
+  });
   const guarded = (run: () => void): Open[] => {
     try {
       run();
@@ -127,13 +126,20 @@ function createReader(depth: number, rootName: string | undefined) {
     records = [];
     return taken;
   };
+  const write = (text: string) => {
+    // Blank lines before the document are no XML, but servers in PHP send them.
+    const rest = hasBegun ? text : text.trimStart();
+    hasBegun ||= rest !== '';
+    parser.write(rest);
+  };
   return {
-    take: (text: () => string): readonly XmlElement[] => guarded(() => void parser.write(text())),
-    end(rest: () => string): readonly XmlElement[] {
-      const last = guarded(() => void parser.write(rest()).close());
-      if (!hasRoot) throw badAnswer('no XML');
-      return last;
-    },
+    take: (text: () => string): readonly XmlElement[] => guarded(() => write(text())),
+    end: (rest: () => string): readonly XmlElement[] =>
+      guarded(() => {
+        write(rest());
+        if (!hasBegun) throw badAnswer('no XML');
+        parser.close();
+      }),
   };
 }
 
