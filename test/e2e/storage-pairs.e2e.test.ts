@@ -23,7 +23,7 @@ const RESTARTED: readonly Pair[] = IS_WHOLE
       ['WebDav', 'SMB'],
     ]
   : [];
-const servers = await startServers((IS_WHOLE ? 8 : 2) * 1024 ** 3);
+const servers = await startServers({ sizeBytes: (IS_WHOLE ? 8 : 2) * 1024 ** 3 });
 
 describe.runIf(servers !== undefined)('trees between all kinds of storages', async () => {
   if (servers === undefined) return;

@@ -40,10 +40,10 @@ export interface Servers {
   readonly samba: SambaServer;
 }
 
-/** Undefined where one is missing. @param sizeBytes what the bucket's server stores at most */
-export async function startServers(sizeBytes = 2 * 1024 ** 3): Promise<Servers | undefined> {
+/** Undefined where one is missing. @param bucket what is told to the server of the bucket */
+export async function startServers(bucket: Parameters<typeof startCephRgw>[0] = {}): Promise<Servers | undefined> {
   const [rgw, sshd, apache, ftpd, samba, rclone] = await Promise.all([
-    startCephRgw({ sizeBytes }),
+    startCephRgw(bucket),
     startSshServer(),
     startApacheDav(),
     startFtpServer({ software: 'vsftpd', tls: 'explicit' }),
