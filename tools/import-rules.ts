@@ -186,7 +186,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'test/bench/',
-    may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'],
+    may: ['test/bench/', 'test/e2e/support/', '@wharf/harness', '@wharf/egress'],
     npm: ['@aws-sdk/client-s3', 'bson', 'express', 'mongoose'],
   },
   {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isWithin, type VirtualPath } from '@wharf/paths';
+import { createSharedWork } from '../../driver-contract/shared-work.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import type { Actor } from '../access/permissions.ts';
-import { createSharedWork } from './shared-work.ts';
 
 /** What is known of the bytes below base paths. Every step is atomic in the store, also among replicas. */
 export interface QuotaLedger {

@@ -5,9 +5,10 @@ import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
+import { createFolderLooks } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
 
-/** How long a listing counts for how its names are spelled, and how many of them. */
+/** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again. And how many of them. */
 const LISTED_MS = 1_000;
 const MAX_LISTED = 20_000;
 /** No name that is asked for is longer. */
@@ -38,6 +39,10 @@ export class RemoteRoot {
   readonly #client: RcloneClient;
   readonly #places: RootPlaces;
   readonly #seen = createSeenFolders<MountPath>();
+  readonly #lookFor = createFolderLooks(
+    (folder, tell, signal) => this.#look(folder, tell, signal),
+    () => !this.#names.caseSensitive,
+  );
   /** What the folder has that was listed last. */
   #listed: { readonly folder: MountPath; readonly names: Set<string>; readonly untilMs: number } | undefined;
   /** How often what was seen has been forgotten. */
@@ -77,7 +82,7 @@ export class RemoteRoot {
       return this.#client.find(this.place(path), call).catch((error: unknown) => this.#findBelowFile(path, error, call));
     if (!(await this.isSpelled(parentPath(path), call))) return undefined;
     const file = this.#isListed(path, name) ? await this.#client.findFile(this.place(path), call) : undefined;
-    return file ?? (await this.#lookFor(path, name, call)).itself;
+    return file ?? (await this.#lookFor(path, call.signal)).itself;
   }
 
   /** Servers have many words for what is asked for below a file. @throws what was thrown, where that is not it */
@@ -106,10 +111,10 @@ export class RemoteRoot {
       await this.findAny(parentPath(path), call);
       return undefined;
     }
-    const { itself, isTaken } = await this.#lookFor(path, name, call);
+    const { itself, isTaken } = await this.#lookFor(path, call.signal);
     if (itself !== undefined || (!isTaken && (await this.#client.find(this.place(path), call)) === undefined)) return itself;
     // It may have been made since.
-    const again = await this.#lookFor(path, name, call);
+    const again = await this.#lookFor(path, call.signal);
     if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
     return again.itself;
   }
@@ -170,22 +175,21 @@ export class RemoteRoot {
     return folder === parentPath(path) && (untilMs ?? 0) > performance.now() && names?.has(name) === true;
   }
 
-  async #lookFor(path: MountPath, name: string, call: CallOptions): Promise<{ itself: RemoteEntry | undefined; isTaken: boolean }> {
-    const folder = parentPath(path);
-    const listed = { folder, names: new Set<string>(), untilMs: performance.now() + LISTED_MS };
+  /** Tells each entry of a folder, and keeps how it spells its names. */
+  async #look(folder: MountPath, tell: (entry: RemoteEntry) => void, signal: AbortSignal): Promise<void> {
+    const names = new Set<string>();
+    const beganAt = performance.now();
     const forgotten = this.#forgotten;
-    let isTaken = false;
-    let itself: RemoteEntry | undefined;
     try {
-      for await (const entry of this.#client.list(this.place(folder), call)) {
-        if (entry.name === name) itself = entry;
-        isTaken ||= !this.#names.caseSensitive && entry.name.toLowerCase() === name.toLowerCase();
-        if (listed.names.size < MAX_LISTED && entry.name.length <= MAX_LISTED_LENGTH) listed.names.add(entry.name);
+      for await (const entry of this.#client.list(this.place(folder), { signal })) {
+        tell(entry);
+        if (names.size < MAX_LISTED && entry.name.length <= MAX_LISTED_LENGTH) names.add(entry.name);
       }
-      if (forgotten === this.#forgotten) this.#listed = listed;
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+      return;
     }
-    return { itself, isTaken: isTaken || itself !== undefined };
+    const tookMs = performance.now() - beganAt;
+    if (forgotten === this.#forgotten) this.#listed = { folder, names, untilMs: beganAt + Math.max(LISTED_MS, 2 * tookMs) };
   }
 }

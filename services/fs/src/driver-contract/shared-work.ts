@@ -1,4 +1,4 @@
-import { abortError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { abortError, throwIfAborted } from './storage-error.ts';
 
 interface Running {
   readonly done: Promise<void>;
