@@ -44,4 +44,4 @@ export {
 export { SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
 export { readSettings, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged, MAX_CHANGED_PATHS } from './subjects.ts';
-export { MAX_WAKE_IDS, taskProgressed, taskWake } from './task-subjects.ts';
+export { MAX_TOLD_TASKS, MAX_WAKE_IDS, type ShownTask, taskProgressed, taskWake } from './task-subjects.ts';

@@ -17,6 +17,8 @@ export interface ClaimRounds {
   pump(): void;
   /** Tasks may have been queued, or are due: asks the store for all of them. */
   look(): void;
+  /** Resolves when the present round is over, with those that were asked for meanwhile. */
+  ended(): Promise<void>;
   /** Returns the tasks of lost workers to the queue, then claims. */
   poll(): Promise<void>;
   /** Stops claiming. Resolves when the present round is over. Tasks that this round still takes are handed back. */
@@ -114,6 +116,7 @@ export function createClaimRounds(options: {
   return {
     pump,
     look,
+    ended: () => pumping,
     async poll() {
       const hasReaped = await contact.through(async () => {
         await clock.sync();

@@ -38,6 +38,8 @@ export interface RunContext {
   readonly place?: Place | undefined;
   /** Something about the task changed in the store. */
   readonly onChange: (record: TaskRecord) => void;
+  /** The same, with all that the store has of it. */
+  readonly onStored: (record: TaskRecord) => void;
   /** An attempt is over. */
   readonly onAttempt: (result: 'succeeded' | 'failed' | 'retried' | 'postponed' | StopReason) => void;
   /** With what, for those that failed. */
@@ -47,7 +49,7 @@ export interface RunContext {
 /** Works on a claimed task until it has ended, waits again or was lost. */
 export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   const logger = context.logger.child({ task: record._id, kind: context.kind.name });
-  const hold = holdTask(context.queue, record, logger, context.onChange);
+  const hold = holdTask(context.queue, record, logger, context.onStored);
   const run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger), ending: endingWrites(context.queue, hold) };
   const ended = inSpan(context.tracing, `task ${context.kind.name}`, spanOf(record), (span) => attempt(withSpan(run, span)))
     .catch((error) => logger.warn({ err: error }, 'a task could not be brought to its end here; its lease runs out'))

@@ -6,10 +6,11 @@ import type { TaskScope } from './task-control.ts';
 import { createTaskSnapshots, SHOWN, type ShownRecord, type TaskSnapshots } from './task-snapshot.ts';
 import { type WireTask, wireTask } from './wire-task.ts';
 
-/** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner. */
+/** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner, and while there is a bus it is asked rarely. */
 const POLL_MS = 1_000;
+const POLL_BESIDE_BUS_MS = 5_000;
 const AFTER_HINT_MS = 200;
-/** Writes become visible in another order than that of their times: a look goes back so far, in milliseconds, and after a hint only a little. */
+/** Writes become visible in another order than that of their times: a look goes back so far behind the one before, in milliseconds, and after a hint only a little. */
 const OVERLAP_MS = 3_000;
 const HINT_OVERLAP_MS = 300;
 /** A write of thousands has the time of its beginning: so long may one take, in milliseconds, and so often a look goes back as far. */
@@ -47,28 +48,19 @@ export function createTaskFeed(options: {
 }): TaskFeed {
   const { owners, store, bus, onError, catchUpMs = CATCH_UP_MS } = options;
   const clock = createStoreClock(store);
-  const watchers = new Set<Watcher>();
-  const sources = owners.map((owner) => ({
-    isHinted: false,
-    models: taskModelsOf(store, owner),
-    cursor: undefined as Date | undefined,
-    seen: new Map<string, Seen>(),
-  }));
+  const watchers = createWatchers();
+  const sources = owners.map((owner) => createSource(store, owner));
   const snapshots = createTaskSnapshots(sources.map(({ models }) => models));
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
   const looks = createLooks(catchUpMs);
+  const pollMs = () => (bus.isConnected() ? POLL_BESIDE_BUS_MS : POLL_MS);
   let isLooking = false;
   let isClosed = false;
 
-  const tell = (record: ShownRecord) => {
-    const change: TaskChange = record.forget ? { kind: 'removed', id: record._id } : { kind: 'task', task: wireTask(record) };
-    for (const { scope, onChange } of watchers) if (isVisible(record, scope)) onChange(change);
-  };
-
   const look = async (): Promise<void> => {
     await clock.sync();
-    const { isWhole, isCatchingUp, overlapMs } = looks.begin();
+    const { isWhole, isCatchingUp, overlapMs } = looks.begin(pollMs());
     for (const source of sources) {
       if (!isWhole && !source.isHinted) continue;
       source.isHinted = false;
@@ -80,15 +72,13 @@ export function createTaskFeed(options: {
         await pace.step();
         const { _id: id, revision, updated_at: at } = record;
         if (at > source.cursor) source.cursor = at;
-        if ((source.seen.get(id)?.revision ?? -1) >= revision) continue;
-        source.seen.set(id, { revision, at });
-        tell(record);
+        watchers.tell(source, { creatorId: record.creator_id, id, revision, at }, () => changeOf(record));
       }
     }
   };
 
   const schedule = (delayMs: number) => {
-    if (isClosed || watchers.size === 0) return;
+    if (isClosed || watchers.all.size === 0) return;
     const atMs = performance.now() + delayMs;
     if (timer !== undefined && dueAtMs <= atMs) return;
     clearTimeout(timer);
@@ -101,41 +91,82 @@ export function createTaskFeed(options: {
         .catch(onError)
         .finally(() => {
           isLooking = false;
-          schedule(POLL_MS);
+          schedule(pollMs());
         });
     }, delayMs);
   };
 
-  for (const [index, owner] of owners.entries())
-    for (const subject of [taskProgressed(owner), taskWake(owner)])
-      bus.subscribe<unknown>(subject, () => {
-        const source = sources[index];
-        if (source) source.isHinted = true;
-        schedule(AFTER_HINT_MS);
-      });
+  const hint = (source: Source) => {
+    source.isHinted = true;
+    schedule(AFTER_HINT_MS);
+  };
+  for (const source of sources) {
+    bus.subscribe(taskWake(source.owner), () => hint(source));
+    bus.subscribe(taskProgressed(source.owner), ({ tasks, creators }) => {
+      if (!watchers.hasAny(creators)) return;
+      if (tasks === undefined || source.cursor === undefined) return hint(source);
+      for (const { creatorId, revision, shown } of tasks)
+        watchers.tell(source, { creatorId, id: shown.id, revision, at: clock.now() }, () => ({ kind: 'task', task: shown }));
+    });
+  }
 
   return {
     snapshot: snapshots.of,
     watch(scope, onChange) {
       const watcher = { scope, onChange };
       // Whatever changed while nobody watched is in the snapshot.
-      if (watchers.size === 0) {
+      if (watchers.all.size === 0) {
         looks.reset();
         for (const source of sources) {
           source.cursor = undefined;
           source.seen.clear();
         }
       }
-      watchers.add(watcher);
+      watchers.all.add(watcher);
       schedule(0);
       return () => {
-        watchers.delete(watcher);
+        watchers.all.delete(watcher);
       };
     },
     close() {
       isClosed = true;
       clearTimeout(timer);
-      watchers.clear();
+      watchers.all.clear();
+    },
+  };
+}
+
+/** The tasks of one owner, and what was told of them. */
+interface Source {
+  readonly owner: TaskOwner;
+  readonly models: TaskModels;
+  readonly seen: Map<string, Seen>;
+  /** The newest change that the store has told; undefined: nobody has looked. */
+  cursor: Date | undefined;
+  isHinted: boolean;
+}
+
+const createSource = (store: StoreConnection, owner: TaskOwner): Source => ({
+  owner,
+  models: taskModelsOf(store, owner),
+  seen: new Map(),
+  cursor: undefined,
+  isHinted: false,
+});
+
+function createWatchers() {
+  const all = new Set<Watcher>();
+  return {
+    all,
+    /** Whether somebody watches tasks of one of these; undefined: of anybody. */
+    hasAny: (creators: readonly number[] | undefined) =>
+      all.size > 0 && (creators === undefined || [...all].some(({ scope }) => creators.some((id) => isVisible(id, scope)))),
+    /** Tells a change once: the store and the bus may both have it. */
+    tell({ seen }: Source, { creatorId, id, revision, at }: Seen & { id: string; creatorId: number }, change: () => TaskChange) {
+      if ((seen.get(id)?.revision ?? -1) >= revision) return;
+      seen.set(id, { revision, at });
+      const made = change();
+      for (const { scope, onChange } of all) if (isVisible(creatorId, scope)) onChange(made);
     },
   };
 }
@@ -146,13 +177,13 @@ function createLooks(catchUpMs: number) {
   /** When writes that took long were looked for last. */
   let caughtUpAtMs = Number.NEGATIVE_INFINITY;
   return {
-    begin() {
+    begin(pollMs: number) {
       const nowMs = performance.now();
-      const isWhole = nowMs - wholeAtMs >= POLL_MS - AFTER_HINT_MS;
+      const isWhole = nowMs - wholeAtMs >= pollMs - AFTER_HINT_MS;
       const isCatchingUp = isWhole && nowMs - caughtUpAtMs >= catchUpMs;
       if (isWhole) wholeAtMs = nowMs;
       if (isCatchingUp) caughtUpAtMs = nowMs;
-      return { isWhole, isCatchingUp, overlapMs: isCatchingUp ? LONGEST_WRITE_MS : isWhole ? OVERLAP_MS : HINT_OVERLAP_MS };
+      return { isWhole, isCatchingUp, overlapMs: isCatchingUp ? LONGEST_WRITE_MS : isWhole ? pollMs + OVERLAP_MS : HINT_OVERLAP_MS };
     },
     /** The next look is one at everything. */
     reset() {
@@ -167,7 +198,10 @@ interface Seen {
   readonly at: Date;
 }
 
-const isVisible = (record: ShownRecord, { creatorId }: TaskScope) => creatorId === undefined || record.creator_id === creatorId;
+const changeOf = (record: ShownRecord): TaskChange =>
+  record.forget ? { kind: 'removed', id: record._id } : { kind: 'task', task: wireTask(record) };
+
+const isVisible = (owner: number, { creatorId }: TaskScope) => creatorId === undefined || owner === creatorId;
 
 const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<ShownRecord> =>
   tasks

@@ -58,8 +58,8 @@ export interface TaskHold {
   release(): void;
 }
 
-/** Holds a claimed task until `release()`. @param onChange something about the task changed in the store */
-export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, onChange: (record: TaskRecord) => void): TaskHold {
+/** Holds a claimed task until `release()`. @param onStored told what the store has of the task, after each write */
+export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, onStored: (record: TaskRecord) => void): TaskHold {
   const { _id: id, fence } = record;
   const meter = createProgressMeter(record);
   const work = new AbortController();
@@ -94,7 +94,7 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
       renewedAtMs = startedAtMs;
       if (!isCleaning && stored.state === TASK_STATE.canceling) stop('canceled');
       else if (!isCleaning && stored.paused) stop('paused');
-      onChange(stored);
+      onStored(stored);
     });
     writing = next
       .catch(() => {})

@@ -1,7 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { MAX_WAKE_IDS, type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
 import { type Bus, type Logger, type Tracing, within } from '@wharf/service-kit';
-import { createChangeHints } from './change-hints.ts';
+import type { z } from 'zod';
+import { createChangeHints, type TaskChanges } from './change-hints.ts';
 import { createClaimRounds } from './claim-rounds.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Place } from './places.ts';
@@ -11,6 +12,7 @@ import { createStoreContact } from './store-contact.ts';
 import type { TaskKind } from './task-kind.ts';
 import type { TaskMetrics } from './task-metrics.ts';
 import type { TaskQueue } from './task-queue.ts';
+import { wireTask } from './wire-task.ts';
 import { createWorkerRuns, type WorkerRuns, type WorkLimits } from './worker-runs.ts';
 
 /** How often a worker looks for tasks and expired leases when nobody tells it, in milliseconds. */
@@ -20,6 +22,10 @@ const HOUSEKEEPING_MS = 60_000;
 const HOUSEKEEPING_SPREAD_MS = 20_000;
 /** The store may be silent for so long before a look at it is given up and another one begun, in milliseconds. */
 const SILENCE_MS = 60_000;
+/** What is added is left to the worker that adds it for so long, in milliseconds, before others are told. */
+const OWN_LOOK_MS = 50;
+/** Those who are told look within so many milliseconds, each at another time: what the first takes the others do not see any more. */
+const SPREAD_MS = 100;
 /** How long runs may take to save what they have when this worker stops, in milliseconds. */
 const STOP_LIMIT_MS = 3_000;
 /** One replica at work on an owner's queue. */
@@ -58,20 +64,23 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
   const repeats = createRepeats(logger);
   let isStopped = false;
 
-  const { changed: announce, ...hints } = createChangeHints(({ _id, list, creator_id: creatorId, state, progress }) =>
-    bus.publish(progressed, { id: _id, list, creatorId, state, progress }),
-  );
+  const hints = createChangeHints((changes) => bus.publish(progressed, eventOf(changes)));
+  const announce = (record: TaskRecord) => hints.changed(record);
   const wakeOthers = (ids: readonly string[]) => {
     for (let start = 0; start === 0 || start < ids.length; start += MAX_WAKE_IDS)
       bus.publish(wake, { ids: ids.slice(start, start + MAX_WAKE_IDS), from: id });
   };
 
+  /** Of what was added a moment ago, what was not taken here. */
+  const lefts = new Set<Set<string>>();
   const start = (record: TaskRecord, place: Place | undefined) => {
     const kind = options.kinds.get(record.kind);
     if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
     announce(record);
+    for (const left of lefts) left.delete(record._id);
     const onAttempt = (result: string) => metrics.countAttempt(kind.name, result);
-    return startRun({ queue, kind, logger, tracing, place, onChange: announce, onAttempt }, record);
+    const onStored = (stored: TaskRecord) => hints.changed(stored, true);
+    return startRun({ queue, kind, logger, tracing, place, onChange: announce, onStored, onAttempt }, record);
   };
   const runs = createWorkerRuns(options, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
   const rounds = createClaimRounds({
@@ -84,32 +93,41 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
     logger,
     onClaim: metrics.observeClaim,
   });
-  const look = (ids: readonly string[]) => {
-    runs.look(ids);
-    rounds.look();
-  };
+  const spread = createSpreadLook(() => rounds.look());
 
   return {
     announce,
     wakeOthers,
     changed(ids) {
       wakeOthers(ids);
-      look(ids);
+      runs.look(ids);
+      rounds.look();
     },
     added(records) {
       for (const record of records) announce(record);
-      wakeOthers([]);
       // What waits behind a limit would be passed over one by one.
       const [first] = records;
       const closed = runs.closedTo(first?.kind ?? '');
       const isClosed = ({ keys, creator_id: creator }: TaskRecord) =>
         closed.creators.includes(creator) || keys.some((key) => closed.keys.includes(key));
-      if (!records.every(isClosed)) rounds.look();
+      if (records.every(isClosed)) return wakeOthers([]);
+      // Others are needed for what this worker leaves.
+      const left = new Set(records.map(({ _id }) => _id));
+      lefts.add(left);
+      rounds.look();
+      void within(OWN_LOOK_MS, rounds.ended(), 'still claiming')
+        .catch(() => undefined)
+        .then(() => {
+          lefts.delete(left);
+          if (left.size > 0) wakeOthers([]);
+        });
     },
     start() {
       if (isStopped) return;
       bus.subscribe(wake, ({ ids, from }) => {
-        if (!isStopped && from !== id) look(ids);
+        if (isStopped || from === id) return;
+        runs.look(ids);
+        spread.look();
       });
       repeats.add(POLL_MS, 'the queue of tasks could not be read', rounds.poll);
       repeats.add(HOUSEKEEPING_MS + randomInt(HOUSEKEEPING_SPREAD_MS), 'old tasks could not be removed', () => options.housekeeping.run());
@@ -119,12 +137,33 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
       if (isStopped) return;
       isStopped = true;
       repeats.stop();
+      spread.stop();
       const hadWork = runs.current().length > 0;
       runs.stop();
       await handBackAll(queue, runs, rounds.stop(), logger);
       hints.close();
       if (hadWork) wakeOthers([]);
     },
+  };
+}
+
+function eventOf({ last, creators, stored }: TaskChanges): z.output<ReturnType<typeof taskProgressed>['schema']> {
+  const { _id, list, creator_id: creatorId, state, progress } = last;
+  const tasks = stored?.map((record) => ({ creatorId: record.creator_id, revision: record.revision, shown: wireTask(record) }));
+  return { id: _id, list, creatorId, state, progress, ...(creators && { creators: [...creators] }), ...(tasks && { tasks }) };
+}
+
+/** One look for all who ask for it within SPREAD_MS. */
+function createSpreadLook(look: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    look(): void {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        look();
+      }, randomInt(SPREAD_MS)).unref();
+    },
+    stop: () => clearTimeout(timer),
   };
 }
 

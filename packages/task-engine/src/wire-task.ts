@@ -1,31 +1,11 @@
-import type { TaskRecord } from '@wharf/models';
+import type { ShownTask, TaskRecord } from '@wharf/models';
 import { shownError, shownName } from './shown-text.ts';
 import { newTaskId } from './task-id.ts';
 import type { TaskCreator } from './task-kind.ts';
 import { TASK_STATE } from './task-state.ts';
 
-/** A task as clients see it; its name and its error are shortened where they are too long. */
-export interface WireTask {
-  readonly id: string;
-  readonly name: string;
-  readonly creator: string;
-  readonly creator_role: number;
-  readonly state: number;
-  readonly status: string;
-  readonly progress: number;
-  /** RFC 3339; null before it began. */
-  readonly start_time: string | null;
-  readonly end_time: string | null;
-  readonly total_bytes: number;
-  readonly error: string;
-  /** Its name (docs/errors.md); empty when there is none. */
-  readonly error_code: string;
-  readonly paused: boolean;
-  readonly speed: number;
-  readonly eta: number | null;
-  readonly phase: string;
-  readonly list: string;
-}
+/** A task as clients see it. */
+export type WireTask = ShownTask;
 
 export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): WireTask {
   return {

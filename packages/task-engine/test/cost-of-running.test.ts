@@ -156,3 +156,16 @@ it('a task costs the same however many wait, and whoever they belong to', async 
   await vi.waitFor(() => expect(ran).toBeGreaterThanOrEqual(most), { timeout: 50_000, interval: 50 });
   expect(((await documentsRead(place.url)) - before) / most).toBeLessThan(MOST_READ_PER_TASK);
 });
+
+it('tasks that their adder takes itself are no matter of other workers; those that it has no room for are taken by others', async () => {
+  const bus = createLocalBus(() => undefined);
+  const wakes = vi.spyOn(bus, 'publish');
+  const countWakes = () => wakes.mock.calls.filter(([subject]) => subject.name === taskWake('fs').name).length;
+  const [adder] = [await place.open([idle], { bus, concurrencyOf: async () => 2 }), await place.open([idle], { bus })];
+  // Two places, of which a user has one.
+  for (const id of [10, 10, 11, 11]) {
+    const { _id } = await adder.add(idle, { name: 'one', creator: { ...ANN, id }, input: {} });
+    await place.untilState(_id, TASK_STATE.running);
+  }
+  expect(countWakes()).toBe(2);
+});

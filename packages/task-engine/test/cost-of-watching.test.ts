@@ -1,12 +1,28 @@
 import { taskProgressed } from '@wharf/models';
 import { connectStore, createLocalBus } from '@wharf/service-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createTaskFeed, type TaskChange } from '../src/index.ts';
+import { z } from 'zod';
+import { createTaskFeed, defineTaskKind, type TaskChange } from '../src/index.ts';
+import { TASK_STATE } from '../src/task-state.ts';
 import { documentsRead } from './documents-read.ts';
-import { ANN, EVERYBODY, type Installation, idle, openOwnInstallation } from './installation.ts';
+import { ANN, BOB, EVERYBODY, type Installation, idle, openOwnInstallation } from './installation.ts';
 
 const TASKS = 200;
 const HINTS = 10;
+
+/** Tells something new all the time. */
+const moving = defineTaskKind({
+  name: 'moving',
+  input: z.object({}),
+  maxRetries: 0,
+  async run({ signal, progress }) {
+    for (let doneBytes = 1; !signal.aborted; doneBytes += 1) {
+      progress({ doneBytes, totalBytes: 1_000 });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw signal.reason;
+  },
+});
 
 let place: Installation;
 beforeEach(async () => {
@@ -41,6 +57,66 @@ it('a hint makes a watcher read what changed, and not again what others changed 
     // Once a second everything is looked at.
     const wholeLooks = Math.ceil((performance.now() - startedAtMs) / 800) + 1;
     expect((await documentsRead(place.url)) - before).toBeLessThan(wholeLooks * TASKS + HINTS * 25);
+  } finally {
+    feed.close();
+    await store.close();
+  }
+});
+
+it('what the bus tells of running tasks is told on, and not read from the store', async () => {
+  const store = await connectStore(place.url);
+  const bus = createLocalBus(() => {});
+  const feed = createTaskFeed({ owners: ['fs', 'downloader'], store, bus, onError: () => {} });
+  const told: TaskChange[] = [];
+  const ofBob: TaskChange[] = [];
+  try {
+    const engine = await place.open([idle, moving], { bus, concurrencyOf: async () => 10 });
+    feed.watch(EVERYBODY, (change) => told.push(change));
+    feed.watch({ creatorId: BOB.id }, (change) => ofBob.push(change));
+    const shown = () => told.flatMap((change) => (change.kind === 'task' && change.task.progress > 0 ? [change.task.progress] : []));
+    const ids: string[] = [];
+    for (let count = 0; count < 8; count += 1) ids.push((await engine.add(moving, { name: 'one', creator: ANN, input: {} }))._id);
+    for (const id of ids) await place.untilState(id, TASK_STATE.running);
+    await vi.waitFor(() => expect(shown().length).toBeGreaterThanOrEqual(8), 10_000);
+    const [before, seen] = [await documentsRead(place.url), shown().length];
+    await vi.waitFor(() => expect(shown().length - seen).toBeGreaterThanOrEqual(24), 10_000);
+    // A write reads the task that it changes; every five seconds everything that changed is looked at.
+    expect((await documentsRead(place.url)) - before).toBeLessThan(1.5 * (shown().length - seen) + 20);
+    expect(ofBob).toEqual([]);
+    const last = new Map(told.flatMap((change) => (change.kind === 'task' ? [[change.task.id, change.task]] : [])));
+    for (const id of ids) expect(last.get(id)).toMatchObject({ list: 'moving', creator: ANN.name, state: TASK_STATE.running });
+  } finally {
+    feed.close();
+    await store.close();
+  }
+});
+
+it('what nobody watches is not looked at', async () => {
+  const store = await connectStore(place.url);
+  const bus = createLocalBus(() => {});
+  const feed = createTaskFeed({ owners: ['fs'], store, bus, onError: () => {} });
+  const ofBob: string[] = [];
+  const hint = (creators: number[]) =>
+    bus.publish(taskProgressed('fs'), { id: 'a', list: 'idle', creatorId: ANN.id, state: 0, progress: 0, creators });
+  try {
+    const engine = await place.open([idle]);
+    await engine.addAll(
+      idle,
+      Array.from({ length: 100 }, () => ({ name: 'one', creator: ANN, input: {} })),
+    );
+    feed.watch({ creatorId: BOB.id }, (change) => ofBob.push(change.kind === 'task' ? change.task.name : ''));
+    const { _id: id } = await engine.add(idle, { name: 'first', creator: BOB, input: {} });
+    hint([BOB.id]);
+    await vi.waitFor(() => expect(ofBob).toContain('first'), 10_000);
+    const before = await documentsRead(place.url);
+    for (let count = 0; count < 100; count += 1) hint([ANN.id]);
+    await place.models.tasks.updateOne(
+      { _id: id },
+      { $set: { name: 'second' }, $currentDate: { updated_at: true }, $inc: { revision: 1 } },
+    );
+    hint([ANN.id, BOB.id]);
+    await vi.waitFor(() => expect(ofBob).toContain('second'), 10_000);
+    expect((await documentsRead(place.url)) - before).toBeLessThan(300);
   } finally {
     feed.close();
     await store.close();

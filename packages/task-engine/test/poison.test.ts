@@ -86,7 +86,7 @@ it('putting a task away is given up when five workers were lost over it', async 
   }
   const record = await queue.claimCleanup(['poison'], 'the last worker');
   if (!record) throw new Error('nothing to put away');
-  await startRun({ queue, kind, logger, tracing: NO_TRACING, onChange: () => {}, onAttempt: () => {} }, record).ended;
+  await startRun({ queue, kind, logger, tracing: NO_TRACING, onChange: () => {}, onStored: () => {}, onAttempt: () => {} }, record).ended;
   expect(ended).toEqual([]);
   expect(await place.read(record._id)).toMatchObject({ state: TASK_STATE.failed, done: true });
 });
