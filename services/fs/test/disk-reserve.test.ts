@@ -6,6 +6,7 @@ import { codeOf } from '../src/driver-contract/conformance/driver-calls.ts';
 import { openDraftSpool } from '../src/driver-contract/draft-spool.ts';
 import { type Spooled, spool } from '../src/driver-contract/spool.ts';
 import { openUploadArea } from '../src/tasks/upload-area.ts';
+import { createThumbnailCache } from '../src/thumbnails/thumbnail-cache.ts';
 import { mountSmallDisk, mounts } from './local/small-disk.ts';
 
 const MIB = 1024 * 1024;
@@ -57,6 +58,13 @@ describe.runIf(mounts)('the disk of the data folder keeps what others need of it
     expect(outcomes).toContain('QUOTA_EXCEEDED');
     await expectReserve();
     expect(await readdir(join(disk, 'folder'))).not.toEqual([]);
+  });
+
+  it('where thumbnails are made that others have no room for', async () => {
+    const cache = createThumbnailCache(join(disk, 'folder'));
+    for (let index = 0; index < 6; index += 1) await cache.write(String(index), Buffer.alloc(EACH_MIB * MIB, 1));
+    await expectReserve();
+    expect(await cache.read('0')).toHaveLength(EACH_MIB * MIB);
   });
 
   it('where contents of unknown size come at the same time', async () => {
