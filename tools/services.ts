@@ -114,7 +114,12 @@ async function startAll(): Promise<void> {
   });
   // After fs, which says what a first storage looks like.
   await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(OPS_PORTS.admin) });
-  await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(OPS_PORTS.downloader) });
+  await startService('downloader', {
+    ...environment,
+    WHARF_DATA_DIR: dataDir.path,
+    WHARF_GRPC_PORT: String(ports.downloader),
+    ...ops(OPS_PORTS.downloader),
+  });
   if (storeId !== undefined) await dataDir.keepStoreId(storeId);
   await startService('api-gateway', { ...environment, ...ops(OPS_PORTS.gateway) });
 }

@@ -1,5 +1,7 @@
 /** Waits for work, which goes on where it is not waited for any more. @throws the reason of the signal as soon as it is aborted; what the work throws */
 export async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  // Where it is not waited for, nobody else may be there to meet its failure.
+  work.catch(() => undefined);
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });

@@ -57,6 +57,11 @@ export const downloaderConfig = {
     z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).default('http://127.0.0.1:50063'),
     'Address of the data plane of fs, to which the bytes of downloads go.',
   ),
+  dataDir: configKey(
+    'WHARF_DATA_DIR',
+    schemas.optionalText,
+    'Data folder of Wharf, where that is on this machine: files that wait, and what tools download, leave a reserve on its disk. Empty: they take what theirs has.',
+  ),
   scratchDir: configKey(
     'WHARF_SCRATCH_DIR',
     schemas.optionalText,

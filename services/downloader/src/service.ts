@@ -22,6 +22,7 @@ import { probeToolHandler } from './api/probe-tool.ts';
 import type { ByteWriter } from './clients/byte-writer.ts';
 import type { DownloaderConfig } from './config.ts';
 import { BUILT_IN_TOOL } from './domain/download-input.ts';
+import { createReserveKeeper } from './fetch/disk-reserve.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { createScratch } from './fetch/scratch.ts';
 import { tracedClient } from './fetch/traced-client.ts';
@@ -61,6 +62,7 @@ export type DownloaderOptions = Pick<
       DownloaderConfig,
       | 'bind'
       | 'grpcPort'
+      | 'dataDir'
       | 'scratchDir'
       | 'fsDataUrl'
       | 'otlpEndpoint'
@@ -74,8 +76,6 @@ export type DownloaderOptions = Pick<
     /** The store and the bus where they are no part of the configuration: they were started by this process. */
     readonly engines?: readonly string[];
     readonly opsPort?: number | undefined;
-    /** Of this process, whose disk files that wait do not fill up. */
-    readonly dataDir?: string | undefined;
   };
 
 /** Offline download: a worker on the durable queue of downloads, and what asks for them. @param bytes carries files into the tree */
@@ -134,6 +134,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       openNetwork,
       queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
       onBytes: countBytes,
+      keepReserve: createReserveKeeper(toolsDir, config.dataDir),
     }),
     transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
     settings: () => settings.get(),

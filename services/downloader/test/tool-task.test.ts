@@ -65,6 +65,7 @@ function openDownload() {
     toolsDir: dir.path,
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
     queueTransfers: async (_run, transfers) => void queued.push(...transfers.map(({ name }) => name)),
+    keepReserve: async () => {},
     onBytes: () => {},
   });
   const run = {

@@ -164,7 +164,7 @@ export function createFsService(
     configuration,
     changes,
     folderCache,
-    uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
+    dataFolder: dataDir,
     uploadLimitBytes: waitingUploadBytes,
   });
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });

@@ -232,6 +232,8 @@ describe('tus', () => {
     const answer = await send('POST', '/api/fs/tus', headers, 'half');
     saysOfBytes = undefined;
     expect([answer.status, answer.headers['location']]).toEqual([413, undefined]);
+    const other = await send('POST', '/api/fs/tus', { ...headers, 'Upload-Checksum': 'sha1 another' }, 'half');
+    expect([other.status, other.headers['location']]).toEqual([460, undefined]);
     expect((await readdir(folder, { recursive: true })).filter((name) => name.includes('draft-'))).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import fs, { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, systemCodeOf } from '@wharf/errors';
 import type { Digests } from '../domain/digests.ts';
+import { reserveOf } from './disk-reserve.ts';
 import type { FileSink } from './transfer.ts';
 
 /** Bytes that are read at once. */
@@ -63,9 +64,6 @@ export function missingRoom(error: unknown): number | undefined {
   return typeof bytes === 'number' ? bytes : undefined;
 }
 
-/** What is left free for what else is kept on a disk that is not for scratch files alone, in bytes. */
-const RESERVE_BYTES = 256 * 1024 * 1024;
-
 export interface ScratchOptions {
   /** Made when it is missing. */
   readonly dir: string;
@@ -111,8 +109,7 @@ export function createScratch(options: ScratchOptions): Scratch {
       else passingDiskBytes += diskBytes;
     }
     const disk = await fs.statfs(dir);
-    const reserveBytes = beside !== undefined && (await isSameDisk(dir, beside)) ? RESERVE_BYTES : 0;
-    const availableBytes = disk.bavail * disk.bsize - reserveBytes;
+    const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside));
     const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
     return {
       everBytes: Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes)),
@@ -178,11 +175,6 @@ async function makeFolder(dir: string, isAmongOthers: boolean): Promise<void> {
   if (!state.isDirectory() || (process.getuid && state.uid !== process.getuid()))
     throw new AppError('FAILED_PRECONDITION', `${dir} belongs to somebody else; remove it, or name another folder in WHARF_SCRATCH_DIR`);
   await fs.chmod(dir, 0o700);
-}
-
-async function isSameDisk(dir: string, other: string): Promise<boolean> {
-  const [one, two] = await Promise.all([fs.stat(dir), fs.stat(other)]);
-  return one.dev === two.dev;
 }
 
 /** What `stat` counts in, whatever the disk does. */

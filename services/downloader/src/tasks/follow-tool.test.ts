@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { seal } from '@wharf/service-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { downloadInput } from '../domain/download-input.ts';
+import type { KeepReserve } from '../fetch/disk-reserve.ts';
 import type { ExternalTool, ToolStatus } from '../tools/external-tool.ts';
 import { toolFolder } from '../tools/tool-folder.ts';
 import { followTool } from './follow-tool.ts';
@@ -17,7 +21,10 @@ afterEach(() => dir.remove());
 const ACTIVE: ToolStatus = { state: 'active', doneBytes: 0, totalBytes: 1, detail: '', error: '' };
 
 /** A tool that answers so to every look; what is asked of it and each pause is written down. */
-async function follow(answer: (look: number) => ToolStatus | undefined, options: { known?: string; needsReplica?: boolean } = {}) {
+async function follow(
+  answer: (look: number) => ToolStatus | undefined,
+  options: { known?: string; needsReplica?: boolean; keepReserve?: KeepReserve } = {},
+) {
   const asked: string[] = [];
   let looks = 0;
   const tool: ExternalTool = {
@@ -35,7 +42,9 @@ async function follow(answer: (look: number) => ToolStatus | undefined, options:
     },
     pause: async () => {},
     resume: async () => {},
-    remove: async () => {},
+    async remove() {
+      asked.push('remove');
+    },
     version: async () => '',
   };
   const atRest = randomBytes(32);
@@ -44,6 +53,7 @@ async function follow(answer: (look: number) => ToolStatus | undefined, options:
     kit: { keys: { atRest } },
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
     onBytes: () => {},
+    keepReserve: options.keepReserve ?? (async () => {}),
     pause: async <T>(_ms?: number, value?: T) => {
       asked.push('pause');
       return value as T;
@@ -88,5 +98,19 @@ it('a torrent follows its magnet link, and a download that was lost is begun onc
 
 it('one that an earlier worker left to a tool without its files is begun anew after a pause', async () => {
   const { asked } = await follow((look) => (look === 1 ? ACTIVE : { ...ACTIVE, state: 'complete' }), { known: 'old', needsReplica: true });
-  expect(asked).toEqual(['find', 'pause', 'add', 'find']);
+  expect(asked).toEqual(['find', 'remove', 'pause', 'add', 'find']);
+});
+
+it('one that takes of the reserve of the disk is ended, and what it brought goes', async () => {
+  let looks = 0;
+  const keepReserve: KeepReserve = async (giveUp) => {
+    looks += 1;
+    if (looks < 3) return;
+    await giveUp();
+    throw new AppError('QUOTA_EXCEEDED', 'no room');
+  };
+  const { asked, ended } = await follow(() => ACTIVE, { keepReserve });
+  expect(asked.slice(-3)).toEqual(['pause', 'find', 'remove']);
+  expect(ended).toBe('no room');
+  await expect(readdir(join(dir.path, 'aria2', 'task'))).rejects.toMatchObject({ code: 'ENOENT' });
 });

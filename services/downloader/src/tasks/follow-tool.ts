@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import type { DownloadInput } from '../domain/download-input.ts';
+import type { KeepReserve } from '../fetch/disk-reserve.ts';
 import type { FetchNetwork } from '../fetch/source.ts';
 import { isPassing } from '../fetch/transfer.ts';
 import type { ExternalTool } from '../tools/external-tool.ts';
@@ -21,6 +22,7 @@ export interface FollowContext {
   readonly kit: { readonly keys: Pick<ServiceKit['keys'], 'atRest'> };
   readonly openNetwork: () => FetchNetwork;
   readonly onBytes: (tool: string, bytes: number) => void;
+  readonly keepReserve: KeepReserve;
   /** Between two questions to the tool. @internal given by tests only */
   readonly pause?: typeof delay;
 }
@@ -82,6 +84,10 @@ export async function followTool(
       });
       if (status.state === 'complete') return toolId;
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
+      await context.keepReserve(async () => {
+        await tool.remove(toolId);
+        await folder.remove();
+      });
       if (status.state === 'paused') await tool.resume(toolId);
     } catch (error) {
       if (run.signal.aborted) throw error;

@@ -126,7 +126,7 @@ async function create(asked: TusRequest): Promise<TusAnswer> {
     return created(request, await whole(asked, now));
   } catch (error) {
     // A refusal says no place at which the client could go on.
-    if (AppError.is(error) && error.code !== 'CANCELLED') await uploads.abort(session.id).catch(() => undefined);
+    if (!AppError.is(error, 'CANCELLED')) await uploads.abort(session.id).catch(() => undefined);
     throw error;
   }
 }

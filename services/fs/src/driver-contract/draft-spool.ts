@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
+import type { DiskRoom } from './disk-room.ts';
 import { isDraftId } from './draft.ts';
 import { hasCode, hasNoSpace, isMissing, openOwnFolder } from './own-folder.ts';
 import type { CallOptions, Draft } from './storage-driver.ts';
@@ -40,13 +41,13 @@ export interface DraftSpool {
 
 /** @param limitBytes of all drafts in the folder, as announced. @throws Error of the system: nothing can be kept there */
 export function openDraftSpool(path: string, limitBytes: number): DraftSpool {
-  const folder = openOwnFolder(path);
+  const folder = openOwnFolder(path, noRoom);
   const placeOf = ({ id, sizeBytes }: SpooledFile) => join(path, `${id}-${sizeBytes}`);
   const files = async () => (await readdir(path)).map(parse).filter((file) => file !== undefined);
   const opened = async (file: SpooledFile, flags: number) => {
     const place = placeOf(file);
     try {
-      return new SpooledDraft(await open(place, flags | constants.O_NOFOLLOW, 0o600), place);
+      return new SpooledDraft(await open(place, flags | constants.O_NOFOLLOW, 0o600), place, folder.room);
     } catch (error) {
       if (isMissing(error)) throw storageError('ENTRY_NOT_FOUND');
       throw hasCode(error, 'EEXIST') ? storageError('ENTRY_EXISTS') : error;
@@ -59,7 +60,8 @@ export function openDraftSpool(path: string, limitBytes: number): DraftSpool {
       try {
         // Looked at once it is there: of several at a time, none is overlooked.
         const takenBytes = (await files()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-        if (takenBytes > limitBytes || !(await folder.hasRoom(file.sizeBytes))) throw noRoom();
+        if (takenBytes > limitBytes) throw noRoom();
+        await folder.room.require(file.sizeBytes);
         await folder.sync();
         return draft;
       } catch (error) {
@@ -84,21 +86,26 @@ class SpooledDraft implements DraftContent {
   readonly partBytes = 1;
   readonly #file: FileHandle;
   readonly #place: string;
+  readonly #room: DiskRoom;
 
-  constructor(file: FileHandle, place: string) {
+  constructor(file: FileHandle, place: string, room: DiskRoom) {
     this.#file = file;
     this.#place = place;
+    this.#room = room;
   }
 
   async write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
     let at = offsetBytes;
     try {
-      for await (const chunk of abortable(content, signal))
+      for await (const chunk of abortable(content, signal)) {
+        // Many may have been announced that fit one by one.
+        await this.#room.take(chunk.byteLength);
         for (let from = 0; from < chunk.byteLength; ) {
           const { bytesWritten } = await this.#file.write(chunk, from, chunk.byteLength - from, at);
           from += bytesWritten;
           at += bytesWritten;
         }
+      }
     } catch (error) {
       throw hasNoSpace(error) ? noRoom(error) : error;
     }

@@ -12,7 +12,8 @@ export type Leave = () => void;
 export interface Lane {
   /** @param room what of the lane is taken; default 1. @throws AppError OVERLOADED: the turn did not come in time | CANCELLED */
   enter(options: CallOptions | undefined, room?: number): Promise<Leave>;
-  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result>;
+  /** @param isPatient waits as long as the caller does */
+  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>, isPatient?: boolean): Promise<Result>;
 }
 
 export interface LaneOptions {
@@ -60,7 +61,7 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
       next.take();
     }
   };
-  const enter = async ({ signal, caller }: CallOptions = {}, room = 1): Promise<Leave> => {
+  const enter = async ({ signal, caller }: CallOptions = {}, room = 1, isPatient = false): Promise<Leave> => {
     throwIfAborted(signal);
     return new Promise<Leave>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
@@ -87,14 +88,14 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
       admit();
       if (!waiting.has(own)) return;
       signal?.addEventListener('abort', abort, { once: true });
-      if (waitMs !== undefined)
+      if (waitMs !== undefined && !isPatient)
         timer = setTimeout(() => giveUp(new AppError('OVERLOADED', 'the storage is busy, try again in a moment')), waitMs);
     });
   };
   return {
-    enter,
-    async run(options, work) {
-      const leave = await enter(options);
+    enter: (options, room) => enter(options, room),
+    async run(options, work, isPatient) {
+      const leave = await enter(options, 1, isPatient);
       try {
         return await work();
       } finally {

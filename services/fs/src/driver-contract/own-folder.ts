@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { open, statfs } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCodeOf } from '@wharf/errors';
+import { type AppError, systemCodeOf } from '@wharf/errors';
+import { createDiskRoom, type DiskRoom } from './disk-room.ts';
 
-/** What is left free for everybody else on the disk, in bytes. */
-export const RESERVE_BYTES = 256 * 1024 * 1024;
 /** The file that names a folder. */
 const ID_FILE = 'id';
 /** What is being made in a folder. */
@@ -18,20 +17,20 @@ export interface OwnFolder {
   readonly path: string;
   /** Whether a name in it is for files of others. */
   holds(name: string): boolean;
-  /** Whether the disk has room for so many bytes more. */
-  hasRoom(bytes: number): Promise<boolean>;
+  /** Of its disk: what is announced is to be asked for, and what is written to be taken as it comes. */
+  readonly room: DiskRoom;
   /** Makes names durable. */
   sync(): Promise<void>;
 }
 
-/** Makes the folder where it is missing. @throws Error of the system: nothing can be kept there */
-export function openOwnFolder(path: string): OwnFolder {
+/** Makes the folder where it is missing. @param refusal of what has no room on its disk. @throws Error of the system: nothing can be kept there */
+export function openOwnFolder(path: string, refusal: () => AppError): OwnFolder {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   return {
     id: folderId(path),
     path,
     holds: (name) => name !== ID_FILE,
-    hasRoom: (bytes) => hasRoomIn(path, bytes),
+    room: createDiskRoom(path, { refusal }),
     async sync() {
       const handle = await open(path);
       try {
@@ -41,12 +40,6 @@ export function openOwnFolder(path: string): OwnFolder {
       }
     },
   };
-}
-
-/** Whether the disk of a folder has room for so many bytes more, beside what is left free for everybody else. */
-export async function hasRoomIn(path: string, bytes: number): Promise<boolean> {
-  const { bavail, bsize } = await statfs(path);
-  return bavail * bsize - RESERVE_BYTES >= bytes;
 }
 
 /** Two replicas that open one folder at the same time end with one id. */

@@ -2,18 +2,19 @@ import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { hasNoSpace, hasRoomIn } from './own-folder.ts';
+import { createDiskRoom, type DiskRoom } from './disk-room.ts';
+import { hasNoSpace } from './own-folder.ts';
 import type { CallOptions } from './storage-driver.ts';
 import { abortable } from './verified-content.ts';
 
 /** What all contents of this process may take at once that wait for their size to be known, in bytes. */
 const SPOOL_BYTES = 8 * 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;
-/** How far a content goes between two looks at what is free on the disk, in bytes. */
-const LOOK_BYTES = 16 * 1024 * 1024;
 /** Whom contents are of that nobody sends. */
 const NOBODY = '';
 
+/** The disk of each folder: all that waits there at a time fills one. */
+const rooms = new Map<string, DiskRoom>();
 let spooledBytes = 0;
 /** The same by who sends them. */
 const bytesOf = new Map<string, number>();
@@ -52,7 +53,8 @@ export async function spool(
 ): Promise<Spooled> {
   const shareBytes = caller === NOBODY ? limitBytes : limitBytes / 2;
   const file = await openUnnamed(folder);
-  let lookedBytes = 0;
+  const room = rooms.get(folder) ?? createDiskRoom(folder, { refusal: noRoom });
+  rooms.set(folder, room);
   let sizeBytes = 0;
   let isOpen = true;
   const end = async () => {
@@ -67,10 +69,7 @@ export async function spool(
       if (spooledBytes + byteLength > limitBytes || (bytesOf.get(caller) ?? 0) + byteLength > shareBytes) throw noRoom();
       note(caller, byteLength);
       sizeBytes += byteLength;
-      if (sizeBytes > lookedBytes) {
-        if (!(await hasRoomIn(folder, byteLength))) throw noRoom();
-        lookedBytes = sizeBytes + LOOK_BYTES;
-      }
+      await room.take(byteLength);
       await file.writeFile(chunk);
     }
     return { sizeBytes, content: chunksOf(file, sizeBytes), end };

@@ -59,7 +59,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     remove:
       remove &&
       ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
-    beginRemoval: beginRemoval && ((paths, options) => within(treeMs, options, (call) => beginRemoval(paths, call))),
+    beginRemoval: beginRemoval && ((paths, options) => within(treeMs, options, (call) => beginRemoval(paths, { ...options, ...call }))),
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),

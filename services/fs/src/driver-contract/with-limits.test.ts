@@ -116,4 +116,26 @@ describe('the lanes of a storage', () => {
     expect(await writing).toBe(3);
     await put(driver, '/other', 'x');
   });
+
+  it('folders that are removed for hours leave half of the turns for names to others; tasks wait for theirs, and callers for a moment', async () => {
+    const hours = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const store = await memoryDriver.open('');
+    await put(store as Required<StorageDriver>, '/file', 'content');
+    store.remove = async (path) => {
+      begun.push(path);
+      await hours.promise;
+    };
+    const driver = withLimits(store, { names: 4, reads: 1, writes: 1 }, SOON_MS) as Required<StorageDriver>;
+    const remove = (path: string, caller: string, beforeStep?: () => Promise<void>) =>
+      driver.remove(at(path), { recursive: true, beforeStep, caller });
+    const tasks = ['/a', '/b', '/c'].map((path) => remove(path, 'hog', async () => undefined));
+    const other = remove('/d', 'other');
+    await expect(remove('/e', 'other')).rejects.toSatisfy(isOverloaded);
+    expect(begun).toEqual(['/a', '/d']);
+    for (let turn = 0; turn < 2; turn += 1) expect((await driver.stat(at('/file'))).sizeBytes).toBe(7);
+    hours.resolve();
+    await Promise.all([...tasks, other]);
+    expect(begun).toEqual(['/a', '/d', '/b', '/c']);
+  });
 });

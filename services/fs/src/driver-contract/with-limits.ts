@@ -1,10 +1,10 @@
 import { decorated, operationsOf } from './complete-driver.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
-import type { CallOptions, Draft, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, RemoveOptions, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
-  /** Calls that look at names or change one. */
+  /** Calls that look at names or change one. Half of them at most remove folders with what is in them, which may take hours. */
   readonly names: number;
   /** Files that are open for reading, until they are read, left or aborted. */
   readonly reads: number;
@@ -41,9 +41,12 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     readMany,
     writeMany,
   } = operations;
-  const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) =>
+  const [names, trees, reads, writes] = [limits.names, Math.ceil(limits.names / 2), limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
-  ) as [Lane, Lane, Lane];
+  ) as [Lane, Lane, Lane, Lane];
+  // Who goes on behind an answer has been told that it will be done.
+  const inTrees = (options: RemoveOptions, work: () => Promise<void>) =>
+    options.recursive ? trees.run(options, work, options.beforeStep !== undefined) : work();
   return decorated({
     traits: operations.traits,
     close: operations.close,
@@ -52,7 +55,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     read: async (file, range, options) => readUntilLeft(await reads.enter(options), () => driver.read(file, range, options), options),
     write: write && ((file, content, options) => writes.run(options, () => write(file, content, options))),
     makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
-    remove: remove && ((path, options) => names.run(options, () => remove(path, options))),
+    remove: remove && ((path, options) => inTrees(options, () => names.run(options, () => remove(path, options)))),
     beginRemoval: beginRemoval && ((paths, options) => names.run(options, () => beginRemoval(paths, options))),
     rename: rename && ((from, to, options) => names.run(options, () => rename(from, to, options))),
     copy: copy && ((from, to, options) => writes.run(options, () => copy(from, to, options))),

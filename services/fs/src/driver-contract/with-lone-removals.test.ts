@@ -1,10 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { aliasDriver } from '../drivers/alias/index.ts';
+import { cryptDriver } from '../drivers/crypt/index.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
-import { at, codeOf, put, refuses, textOf } from './conformance/driver-calls.ts';
+import { at, codeOf, namesIn, put, refuses, textOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
-import type { RemoveOptions, StorageDriver } from './storage-driver.ts';
+import type { RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { withLoneRemovals } from './with-lone-removals.ts';
 
 type Whole = Required<StorageDriver>;
@@ -142,4 +145,44 @@ it('a removal of what got its name since the look is refused, though it looks th
   await put(driver, '/d/file', 'beforf', { modifiedAt: before.modifiedAt });
   expect(await codeOf(removing())).toBe('STALE_VERSION');
   expect(await textOf(store, '/d/file')).toBe('beforf');
+});
+
+it('so is one of what got its name from a storage that did not ask for the end of its content', async () => {
+  const { driver, store, before, removing } = await openSlow((slow) =>
+    withLoneRemovals(
+      Object.assign(Object.create(slow) as Whole, slow, {
+        write: async (file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions) => {
+          // It knows how much there is.
+          for await (const piece of content) return put(slow as Whole, file, piece, options);
+          throw new Error('nothing came');
+        },
+      }),
+    ),
+  );
+  await driver.write(at('/d/file'), held('beforf').content, { overwrite: true, modifiedAt: before.modifiedAt, sizeBytes: 6 });
+  expect(await codeOf(removing())).toBe('STALE_VERSION');
+  expect(await textOf(store, '/d/file')).toBe('beforf');
+});
+
+const ANYHOW = { write_conflict_policy: 'first', put_conflict_policy: 'first' };
+const PLAIN_NAMES = {
+  filename_encryption: 'off',
+  directory_name_encryption: 'false',
+  filename_encoding: 'base64',
+  encrypted_suffix: '.bin',
+};
+
+it.each([
+  ['Alias', aliasDriver, '/file', { paths: '/below', ...ANYHOW }],
+  ['an Alias of two folders', aliasDriver, '/x/file', { paths: 'x:/below\ny:/below', ...ANYHOW }],
+  ['Crypt', cryptDriver, '/file', { remote_path: '/below', password: 'secret', ...PLAIN_NAMES }],
+])('and one by %s of what was stored by another way to its folder', async (_what, definition, path, items) => {
+  const below = withLoneRemovals((await memoryDriver.open('')) as Whole) as Whole;
+  const driver = withLoneRemovals(await definition.open(JSON.stringify(items), { openMount: async () => below })) as Whole;
+  await put(driver, path, 'before');
+  const [kept] = await namesIn(below, '/');
+  const { sizeBytes = 0 } = await below.stat(at(`/${kept}`));
+  const look = await driver.stat(at(path));
+  await put(below, `/${kept}`, Buffer.alloc(sizeBytes), { modifiedAt: look.modifiedAt });
+  expect(await codeOf(driver.remove(at(path), { recursive: false, onlyIf: look }))).toBe('STALE_VERSION');
 });

@@ -38,7 +38,9 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
         // A file gets its name when its content has ended, and may come for hours before that.
         const naming = names.later(file);
         try {
-          return await write(file, ending(content, naming.enter), options);
+          const entry = await write(file, ending(content, naming.enter), options);
+          naming.named();
+          return entry;
         } finally {
           naming.leave();
         }
@@ -61,8 +63,8 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
   });
 }
 
-/** So many paths that got a name are remembered: more than there can be between a look and a removal. */
-const MAX_NAMED = 10_000;
+/** So many paths that got a name are remembered, with so many characters together: more than there can be between a look and a removal. */
+const [MAX_NAMED, MAX_NAMED_LENGTH] = [10_000, 1024 * 1024];
 
 /** What gets a name, and what is being removed. */
 class Names {
@@ -70,6 +72,7 @@ class Names {
   readonly #entered = new Map<MountPath, number>();
   /** Which one it was that had a name last, by paths; the latest comes last. */
   readonly #named = new Map<MountPath, number>();
+  #namedLength = 0;
   #count = 0;
   #forgotten = 0;
   readonly #removals = new Set<{ readonly path: MountPath; readonly end: Promise<unknown> }>();
@@ -94,13 +97,19 @@ class Names {
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath): { enter(): Promise<void>; leave(): void } {
+  later(path: MountPath): { enter(): Promise<void>; named(): void; leave(): void } {
+    let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
     return {
       enter: async () => {
+        hasEntered = true;
         leave = await this.enter([path]);
         if (hasLeft) leave();
+      },
+      named: () => {
+        // A storage may have all of a content, and say so, before it is asked for its end.
+        if (!hasEntered) this.#note(path);
       },
       leave() {
         hasLeft = true;
@@ -142,13 +151,19 @@ class Names {
 
   #note(path: MountPath): void {
     this.#count += 1;
-    this.#named.delete(path);
+    this.#forget(path);
     this.#named.set(path, this.#count);
-    if (this.#named.size <= MAX_NAMED) return;
-    const [oldest] = this.#named;
-    if (!oldest) return;
-    this.#named.delete(oldest[0]);
-    this.#forgotten = oldest[1];
+    this.#namedLength += path.length;
+    while (this.#named.size > MAX_NAMED || this.#namedLength > MAX_NAMED_LENGTH) {
+      const [oldest] = this.#named;
+      if (!oldest) return;
+      this.#forget(oldest[0]);
+      this.#forgotten = oldest[1];
+    }
+  }
+
+  #forget(path: MountPath): void {
+    if (this.#named.delete(path)) this.#namedLength -= path.length;
   }
 }
 

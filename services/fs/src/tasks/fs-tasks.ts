@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom, type UserRecord } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
@@ -17,6 +18,7 @@ import type { Changes } from '../domain/changing/changes.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import type { Begun, Doomed } from '../domain/changing/operations/remove-entries.ts';
+import { roomOfUsers } from '../domain/mounts/disk-reserve.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
@@ -68,8 +70,9 @@ export interface FsTasksParts {
   readonly configuration: Configuration;
   readonly changes: Changes;
   readonly folderCache: Operation['folderCache'];
-  /** Where bodies of uploads wait to be stored, and what they may take together, in bytes. */
-  readonly uploadFolder: string | undefined;
+  /** Where bodies of uploads wait to be stored; on its disk the store may be. Undefined: nothing is kept. */
+  readonly dataFolder: string | undefined;
+  /** What these bodies may take together, in bytes. */
   readonly uploadLimitBytes: number;
 }
 
@@ -97,9 +100,11 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   const users = new LRUCache<number, UserRecord>({ max: MAX_USERS, ttl: USER_MS, fetchMethod: (id) => readUser(models, id) });
   const ofTask = (run: Framed) => operationWith(run, (id) => users.fetch(id));
   const ofPlacement: (run: PlacementTaskRun) => Promise<Operation> = ofTask;
-  const placements = { copy: placementKind('copy', ofPlacement), move: placementKind('move', ofPlacement) };
+  const { dataFolder } = parts;
+  const takeRoom = dataFolder === undefined ? undefined : roomOfUsers(dataFolder).take;
+  const placements = { copy: placementKind('copy', ofPlacement, takeRoom), move: placementKind('move', ofPlacement, takeRoom) };
   // A kind of its own: who does not know of other names must not take it for a move of files to where they are.
-  const renaming = placementKind('move', ofPlacement, 'rename');
+  const renaming = placementKind('move', ofPlacement, takeRoom, 'rename');
   const removal = removalKind(ofTask);
   const area = openArea(parts, logger);
   const upload = area && uploadKind(area, operationOf);
@@ -159,10 +164,10 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   };
 }
 
-function openArea({ uploadFolder, uploadLimitBytes }: FsTasksParts, logger: Logger): UploadArea | undefined {
-  if (uploadFolder === undefined) return undefined;
+function openArea({ dataFolder, uploadLimitBytes }: FsTasksParts, logger: Logger): UploadArea | undefined {
+  if (dataFolder === undefined) return undefined;
   try {
-    return openUploadArea(uploadFolder, uploadLimitBytes);
+    return openUploadArea(join(dataFolder, 'uploads'), uploadLimitBytes);
   } catch (error) {
     logger.warn({ err: error }, 'uploads cannot wait here: they are stored while their clients do');
     return undefined;

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { TaskChunks } from '@wharf/task-engine';
 import { expect, it } from 'vitest';
 import { type Extent, type ManifestEntry, openManifest } from './manifest.ts';
@@ -91,4 +92,25 @@ it('a few entries are in the extent itself, and in a chunk once there are many',
   expect([kept.size, many]).toEqual([1, { lastEntries: 100, chunks: 1 }]);
   const all = Array.from({ length: 100 }, (_, index) => ({ ...entry(index), ...(index === 0 ? { left: true } : {}) }));
   expect(await everything(chunks, many)).toEqual(all);
+});
+
+it('grows as long as there is room where the store may be, and what is noted on it needs none', async () => {
+  const { chunks, kept } = chunksInMemory();
+  let room = 400 * 1024;
+  const takeRoom = async (bytes: number) => {
+    if (bytes > room) throw new AppError('QUOTA_EXCEEDED', 'no room');
+    room -= bytes;
+  };
+  const manifest = await openManifest(chunks, { chunks: 0, lastEntries: 0 }, takeRoom);
+  const grow = async () => {
+    for (let index = 0; index < 20_000; index += 1) await manifest.append(entry(index));
+  };
+  await expect(grow()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  const extent = await manifest.save();
+  expect(kept.size).toBe(3);
+  const [first] = (await manifest.read(0)) ?? [];
+  if (first) first.left = true;
+  manifest.changed(0);
+  await manifest.save();
+  expect((await everything(chunks, extent)).filter(({ left }) => left)).toHaveLength(1);
 });

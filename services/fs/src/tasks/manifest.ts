@@ -65,7 +65,10 @@ export interface Manifest {
   save(): Promise<Extent>;
 }
 
-export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): Promise<Manifest> {
+/** Asked before the store is to hold so many bytes more, for weeks where the task fails. @throws AppError QUOTA_EXCEEDED */
+export type TakeRoom = (bytes: number) => Promise<void>;
+
+export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent, takeRoom?: TakeRoom): Promise<Manifest> {
   let growing = Math.max(0, (extent.chunks ?? 1) - 1);
   const stored = async () => (extent.chunks === 0 ? [] : ((await chunks.read(growing))?.entries ?? []));
   let last = (extent.entries ?? (await stored())).slice(0, extent.lastEntries);
@@ -90,6 +93,7 @@ export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): P
     async append(entry) {
       const bytes = bytesOf(entry);
       if (last.length > 0 && lastBytes + bytes > CHUNK_BYTES) {
+        await takeRoom?.(CHUNK_BYTES);
         await saveLast();
         growing += 1;
         last = [];

@@ -4,7 +4,7 @@ import type { Operation } from '../domain/changing/operations/operation.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
 import { withCopyRoom } from './copy-room.ts';
 import { listSource } from './list-source.ts';
-import { manifestChunk } from './manifest.ts';
+import { manifestChunk, type TakeRoom } from './manifest.ts';
 import { type PlacementInput, placementShape, type Verb } from './placement.ts';
 import { beginPlacement, FIRST, type PlacementRun, type PlacementTaskRun, placementCheckpoint } from './placement-run.ts';
 import { removeSources } from './remove-sources.ts';
@@ -16,11 +16,13 @@ const MAX_RETRIES = 2;
  * Copies or moves an entry, a folder with all it holds, or a list of files from one place to another: first everything is written down, then
  * copied, then, of a move, removed where it was. Each phase goes on where the last durable checkpoint says.
  *
- * @param operationOf the frame of a run, with the rights of today. @param name of the kind, where it is not the list's
+ * @param operationOf the frame of a run, with the rights of today. @param takeRoom for what the store holds of it. @param name of the kind, where it is
+ * not the list's
  */
 export function placementKind(
   verb: Verb,
   operationOf: (run: PlacementTaskRun) => Promise<Operation>,
+  takeRoom?: TakeRoom,
   name: string = verb,
 ): TaskKind<PlacementInput> {
   return defineTaskKind({
@@ -31,7 +33,7 @@ export function placementKind(
     chunk: manifestChunk,
     maxRetries: MAX_RETRIES,
     async run(run) {
-      const placement = await beginPlacement(run, verb, operationOf);
+      const placement = await beginPlacement(run, verb, operationOf, takeRoom);
       const [source, target] = placesOfRun(placement);
       const changed = verb === 'move' ? [source, target] : [target];
       let isDone = false;

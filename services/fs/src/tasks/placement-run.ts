@@ -6,7 +6,7 @@ import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
-import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
+import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape, type TakeRoom } from './manifest.ts';
 import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -87,9 +87,10 @@ export async function beginPlacement(
   run: PlacementTaskRun,
   verb: Verb,
   operationOf: (run: PlacementTaskRun) => Promise<Operation>,
+  takeRoom?: TakeRoom,
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
-  const manifest = await openManifest(run.chunks, state);
+  const manifest = await openManifest(run.chunks, state, takeRoom);
   let savedAtMs = performance.now();
   let saving: Promise<void> = Promise.resolve();
   let toldAtMs = performance.now();

@@ -44,7 +44,7 @@ export interface UploadArea {
  * @param limitBytes of everything in the folder. @throws Error of the system: nothing can be kept there
  */
 export function openUploadArea(folder: string, limitBytes: number): UploadArea {
-  const { id, holds, hasRoom, sync } = openOwnFolder(folder);
+  const { id, holds, room, sync } = openOwnFolder(folder, noRoom);
   const owner = currentOwner();
   /** What each file takes, or will take as far as it was announced. Files of others are in it as the last sweep found them. */
   const sizes = new Map<string, number>();
@@ -57,8 +57,8 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
     else sizes.set(file, bytes);
   };
   const claim = async (file: string, bytes: number): Promise<number> => {
-    if (heldBytes + bytes > limitBytes || !(await hasRoom(bytes)))
-      throw new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
+    if (heldBytes + bytes > limitBytes) throw noRoom();
+    await room.require(bytes);
     note(file, (sizes.get(file) ?? 0) + bytes);
     return bytes;
   };
@@ -81,6 +81,8 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
             const more = await claim(file, LOOK_BYTES + chunk.byteLength).catch(() => claim(file, chunk.byteLength));
             claimedBytes += more;
           }
+          // Many may have been announced that fit one by one.
+          await room.take(chunk.byteLength);
           // All of it: where a disk or a quota ends, a single write takes what still fits, and says so in its answer alone.
           await handle.writeFile(chunk);
           writtenBytes += chunk.byteLength;
@@ -127,6 +129,10 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
         if (holds(name) && ownerOf(basename(name, UNFINISHED), owner) !== 'self') note(name, await sizeOf(join(folder, name)));
     },
   };
+}
+
+function noRoom(): AppError {
+  return new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
 }
 
 /** Whether nobody is about to name a file: its process has ended, or could not be asked and left it an hour ago. */

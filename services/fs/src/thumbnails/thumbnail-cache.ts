@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { createDiskRoom, type DiskRoom } from '../driver-contract/disk-room.ts';
 
 /** Thumbnails in a folder that may hold other things too, and that other processes may use as well. */
 export interface ThumbnailCache {
   /** Undefined: it is not kept. */
   read(key: string): Promise<Uint8Array | undefined>;
-  /** Makes the folder when it is not there. */
+  /** Makes the folder when it is not there. What finds no room on its disk is not kept. */
   write(key: string, png: Uint8Array): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ const ABANDONED_MS = 3_600_000;
 /** @param folder absolute. @param maxBytes the files used longest ago go first */
 export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES): ThumbnailCache {
   let untidiedBytes = Number.POSITIVE_INFINITY;
+  const room = createDiskRoom(folder);
   const fileOf = (key: string) => join(folder, `wharf-thumbnail-${key}.png`);
   return {
     async read(key) {
@@ -35,6 +38,7 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
     async write(key, png) {
       const part = join(folder, `wharf-thumbnail-${randomUUID()}.part`);
       await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (!(await hasRoom(room, png.byteLength))) return;
       try {
         await writeFile(part, png, { mode: 0o600 });
         await rename(part, fileOf(key));
@@ -48,6 +52,16 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
       await tidy(folder, maxBytes);
     },
   };
+}
+
+async function hasRoom(room: DiskRoom, bytes: number): Promise<boolean> {
+  try {
+    await room.take(bytes);
+    return true;
+  } catch (error) {
+    if (AppError.is(error, 'QUOTA_EXCEEDED')) return false;
+    throw error;
+  }
 }
 
 async function tidy(folder: string, maxBytes: number): Promise<void> {

@@ -252,6 +252,25 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
   });
 
+  it('that takes one connection serves others by it between the steps of a removal', async () => {
+    let logins = 0;
+    const server = await startHostile({
+      reply: (verb, place) =>
+        verb === 'USER' && ++logins > 1 ? '421 too many' : verb === 'DELE' && place === '/root/folder' ? '550 a folder' : undefined,
+      data: (verb) => (verb === 'MLSD' ? [Buffer.from('type=file;size=1; one\r\ntype=file;size=1; two\r\n')] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const sizes: unknown[] = [];
+    const beforeStep = async () => void sizes.push((await driver.stat(mpath('/file'))).sizeBytes);
+    await driver.remove(mpath('/folder'), { recursive: true, beforeStep });
+    expect(sizes).toEqual([SIZE, SIZE]);
+    expect(server.commands.filter((line) => /^(?:DELE|RMD) /.test(line)).slice(1)).toEqual([
+      'DELE /root/folder/one',
+      'DELE /root/folder/two',
+      'RMD /root/folder',
+    ]);
+  });
+
   it.each(['less', 'more'])('that keeps %s than it was sent has not taken a file', async (what) => {
     const size = what === 'less' ? 3 : 5;
     const server = await startHostile({

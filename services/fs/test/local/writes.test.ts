@@ -142,6 +142,12 @@ describe.runIf(mounts)('a disk of its own', () => {
     expect(new Set(outcomes)).toEqual(new Set(['QUOTA_EXCEEDED']));
     await draft.discard();
     expect(await namesIn(driver, '/')).toHaveLength(files);
+    // A folder counts with all that is in it.
+    await driver.makeDirectory(at('/folder'));
+    await driver.rename(at('/file-2'), at('/folder/file-2'), { overwrite: false });
+    expect(await codeOf(driver.copy(at('/folder'), at('/copied'), { overwrite: false }))).toBe('QUOTA_EXCEEDED');
+    await driver.rename(at('/folder/file-2'), at('/file-2'), { overwrite: false });
+    await driver.remove(at('/folder'), { recursive: true });
     expect(await freeMib()).toBeGreaterThan(2);
     await driver.remove(at('/file-0'), { recursive: false });
     await driver.remove(at('/file-1'), { recursive: false });

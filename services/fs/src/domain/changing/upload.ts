@@ -11,7 +11,7 @@ import { findEntry } from '../reading/get-entry.ts';
 import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
-import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { callerOf, type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 
 /** What a client says of the file it sends. */
 export interface UploadRequest {
@@ -101,7 +101,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       try {
         entry = await driver.write(located.path, checked, {
           ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
-          caller: `user ${actor.id}`,
+          caller: callerOf(operation),
         });
       } catch (error) {
         // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted, and looked for.

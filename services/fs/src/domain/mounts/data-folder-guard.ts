@@ -2,7 +2,7 @@ import { access, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
-import { createDiskRoom, withDiskReserve } from './disk-reserve.ts';
+import { roomOfUsers, withDiskReserve } from './disk-reserve.ts';
 
 /** In every data folder of an fs, so that others on the machine know it for one. Its name is not that of a file that people make. */
 const MARKER = '.wharf-data-folder';
@@ -31,7 +31,7 @@ export function guardDataFolder(
   filesFolders: readonly string[],
 ): DriverDefinition {
   if (definition.hostFolders.length === 0) return definition;
-  const room = dataFolder === undefined ? undefined : createDiskRoom(dataFolder);
+  const room = dataFolder === undefined ? undefined : roomOfUsers(dataFolder);
   return {
     ...definition,
     async open(addition, context) {

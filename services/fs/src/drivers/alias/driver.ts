@@ -222,9 +222,10 @@ class AliasDriver implements StorageDriver {
       for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
     }
     const nextSteps = countOn(options.beforeStep);
-    // Each folder has a file of its own.
-    await onEach(targets, ({ driver, entry }) =>
-      operationOf(driver, 'remove')(where.path, { ...options, beforeStep: nextSteps(), onlyIf: options.onlyIf && entry }),
+    // Each folder has a file of its own. The look was at the first one, which knows what it has stored since.
+    const onlyIf = (found: Found) => options.onlyIf && (found === first ? options.onlyIf : found.entry);
+    await onEach(targets, (found) =>
+      operationOf(found.driver, 'remove')(where.path, { ...options, beforeStep: nextSteps(), onlyIf: onlyIf(found) }),
     );
   }
 

@@ -80,6 +80,8 @@ class CryptDriver implements StorageDriver {
   readonly #keys: CryptKeys;
   readonly #names: CryptNames;
   readonly #settings: CryptSettings;
+  /** Looks at the folder below: it knows what it has stored since. */
+  readonly #looks = new WeakMap<Entry, Entry>();
   #isClosed = false;
 
   constructor(inner: StorageDriver, keys: CryptKeys, settings: CryptSettings) {
@@ -92,7 +94,9 @@ class CryptDriver implements StorageDriver {
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
     this.#begin(options);
-    return (await this.#get(path, options)).entry;
+    const { entry, stored } = await this.#get(path, options);
+    this.#looks.set(entry, stored);
+    return entry;
   }
 
   async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
@@ -168,7 +172,7 @@ class CryptDriver implements StorageDriver {
     if (options.begun === undefined) {
       const known = await this.#get(path, options);
       requireUnchanged(options.onlyIf, known.entry);
-      return remove(known.path, { ...options, onlyIf: options.onlyIf && known.stored });
+      return remove(known.path, { ...options, onlyIf: options.onlyIf && (this.#looks.get(options.onlyIf) ?? known.stored) });
     }
     const [kind, begun] = [options.begun.slice(0, 1), options.begun.slice(1)];
     await remove(kind === BEGUN_FOLDER ? this.#folderPath(path) : this.#filePath(path), { ...options, begun });

@@ -269,18 +269,23 @@ export class FtpDriver implements StorageDriver {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const doomed = begun === undefined ? path : doomedPlace(path, begun);
-    await this.#onNames(signal, (session, call) =>
-      this.#changes.alone(doomed, async () => {
+    const place = this.#root.place(doomed);
+    await this.#calls.run(signal, async (call) => {
+      const alone = <Result>(work: (session: FtpSession) => Promise<Result>) =>
+        this.#with('names', call.signal, (session) => this.#changes.alone(doomed, () => work(session)));
+      const isGone = await alone(async (session) => {
         if (onlyIf) requireUnchanged(onlyIf, this.#entry(doomed, await this.#look(session, doomed, call.signal)));
-        if (await this.#removeFile(session, doomed, call)) return;
-        const place = this.#root.place(doomed);
-        if (recursive) await this.#removeContent(session, place, { signal: call.signal, beforeStep }, { removed: 0 });
-        await session.ask('RMD', place).catch((error: unknown) => {
+        return this.#removeFile(session, doomed, call);
+      });
+      if (isGone) return;
+      if (recursive) await this.#removeContent(place, { signal: call.signal, beforeStep }, { removed: 0 });
+      await alone((session) =>
+        session.ask('RMD', place).catch((error: unknown) => {
           // The server does not say why; that something is in it is all but always the reason.
           throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
-        });
-      }),
-    );
+        }),
+      );
+    });
   }
 
   async beginRemoval(paths: readonly MountPath[], { signal }: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
@@ -405,18 +410,20 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async #removeContent(session: FtpSession, place: string, removal: Removal, count: { removed: number }): Promise<void> {
+  /** Has a session for each step alone: a folder may take hours, and a server few sessions. */
+  async #removeContent(place: string, removal: Removal, count: { removed: number }): Promise<void> {
     const { signal, beforeStep } = removal;
     if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
-    const folder = await readFolder(session, this.#settings, place, signal, () => new KeptEntries(this.#room));
+    const folder = await this.#with('names', signal, (session) =>
+      readFolder(session, this.#settings, place, signal, () => new KeptEntries(this.#room)),
+    );
     try {
       for (const { name, isDirectory } of folder.values()) {
         if (!isOneName(name)) continue;
         const inner = childPlace(place, name);
-        if (isDirectory) await this.#removeContent(session, inner, removal, count);
+        if (isDirectory) await this.#removeContent(inner, removal, count);
         await beforeStep?.(count.removed);
-        throwIfAborted(signal);
-        await orRefused(session.ask(isDirectory ? 'RMD' : 'DELE', inner));
+        await this.#with('names', signal, (session) => orRefused(session.ask(isDirectory ? 'RMD' : 'DELE', inner)));
         count.removed += 1;
       }
     } finally {
@@ -424,12 +431,12 @@ export class FtpDriver implements StorageDriver {
     }
   }
 
-  /** One after the other: each has a session for as long as it takes. */
+  /** One after the other: nobody waits for it. */
   async #removeDoomed(place: string): Promise<void> {
     await this.#dooming.run(() =>
-      this.#onNames(undefined, async (session, { signal }) => {
-        await this.#removeContent(session, place, { signal }, { removed: 0 });
-        await session.ask('RMD', place);
+      this.#calls.run(undefined, async ({ signal }) => {
+        await this.#removeContent(place, { signal }, { removed: 0 });
+        await this.#with('names', signal, (session) => session.ask('RMD', place));
       }),
     );
   }

@@ -24,6 +24,11 @@ export interface Operation {
   renewed?(until?: AbortSignal): Promise<Operation>;
 }
 
+/** For whom calls of a storage are: no one has more than a share of those that it bears at once. */
+export function callerOf({ actor }: Pick<Operation, 'actor'>): string {
+  return `user ${actor.id}`;
+}
+
 /**
  * Paths that names mean in a folder. One that leads out of it is left out, as the family does.
  *

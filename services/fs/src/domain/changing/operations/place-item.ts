@@ -6,7 +6,7 @@ import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
-import { nameTaken, type Operation, open, type Place } from './operation.ts';
+import { callerOf, nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
 
@@ -85,7 +85,11 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   try {
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
     const since = changes.now();
-    const entry = await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
+    const entry = await here.driver[call](here.path, there.path, {
+      overwrite: conflict === 'replace',
+      signal,
+      caller: callerOf(operation),
+    });
     if (call === 'copy') await dropHidden(operation, item, there);
     else if (parentPath(source) !== parentPath(target)) await keepHidden(operation, item, here, there);
     const [went, came] = outcomesOf(item, here.driver, entry, since);

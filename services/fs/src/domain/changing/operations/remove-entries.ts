@@ -1,14 +1,14 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
-import { type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
+import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { hasMore } from './has-more.ts';
-import { innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+import { callerOf, innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
@@ -101,12 +101,13 @@ async function removeAll(operation: Operation, doomed: readonly Doomed[], queue:
 /** What cannot be begun is removed while the caller waits. @throws what the storage says of the first that fails; all others are done, or queued */
 async function beginRemovals(operation: Operation, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
   const { snapshot, actor, changes, signal } = operation;
+  const call = { signal, caller: callerOf(operation) };
   const queued: Begun[] = [];
   const now: Doomed[] = [];
   let failure: unknown;
   try {
     for (const group of Map.groupBy(left, ({ located }) => located.mount).values()) {
-      const answers = await begin(group, signal).catch((error: unknown) => {
+      const answers = await begin(group, call).catch((error: unknown) => {
         failure ??= error;
         return [];
       });
@@ -127,12 +128,12 @@ async function beginRemovals(operation: Operation, left: readonly Doomed[], queu
 }
 
 /** @param group entries of one storage */
-async function begin(group: readonly Doomed[], signal: AbortSignal): Promise<readonly (string | undefined | AppError)[]> {
+async function begin(group: readonly Doomed[], call: CallOptions): Promise<readonly (string | undefined | AppError)[]> {
   const places = await Promise.all(group.map(({ located }) => open(located)));
   const driver = places[0]?.driver;
   if (!driver || !supports(driver, 'beginRemoval')) throw unsupported();
   const paths = places.map(({ path }) => path);
-  return driver.beginRemoval(paths, { signal }).catch((error: unknown) => {
+  return driver.beginRemoval(paths, call).catch((error: unknown) => {
     if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return paths.map(() => error);
     throw error;
   });
@@ -153,15 +154,16 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
  * @throws what the storage throws
  */
 export async function removeOne(
-  { snapshot, actor, changes, signal }: Operation,
+  operation: Operation,
   { path, located }: Doomed,
   options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun'>,
 ): Promise<boolean> {
+  const { snapshot, actor, changes, signal } = operation;
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
-    await driver.remove(place, { ...options, signal });
+    await driver.remove(place, { ...options, signal, caller: callerOf(operation) });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.

@@ -1,0 +1,62 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAvailable, makeTempDir, runCommand } from '@wharf/harness';
+import { expect, it, onTestFinished } from 'vitest';
+import { createReserveKeeper } from '../src/fetch/disk-reserve.ts';
+import { createScratch, newScratchId } from '../src/fetch/scratch.ts';
+
+const MIB = 1024 * 1024;
+const mounts = isAvailable('mount', await findMount());
+
+async function findMount(): Promise<object> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return { missing: 'only root can mount a small disk' };
+  const { code, stderr } = await runCommand('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  return code === 0 ? {} : { missing: stderr.trim() };
+}
+
+/** A folder of ours, and one that is filled, on a disk with some room beside the reserve. */
+async function makeDisk() {
+  const dir = await makeTempDir('disk-reserve');
+  onTestFinished(() => dir.remove());
+  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', 'size=300m', 'none', dir.path]);
+  expect(code, stderr).toBe(0);
+  onTestFinished(async () => void (await runCommand('umount', ['--lazy', dir.path])));
+  const [own, filled] = ['own', 'filled'].map((name) => join(dir.path, name)) as [string, string];
+  for (const folder of [own, filled]) await mkdir(folder);
+  return { own, filled };
+}
+
+it.runIf(mounts)(
+  'of those that fill a disk which is shared as many are given up as take of the reserve, others and elsewhere none',
+  async () => {
+    const { own, filled } = await makeDisk();
+    const [beside, alone] = [createReserveKeeper(filled, own), createReserveKeeper(filled, undefined)];
+    const given: string[] = [];
+    const files = ['one', 'two', 'three'];
+    const keep = (keepReserve: typeof beside) =>
+      Promise.all(
+        files.map((name) =>
+          keepReserve(async () => {
+            given.push(name);
+            await rm(join(filled, name));
+          }).then(
+            () => 'goes on',
+            ({ code }) => code,
+          ),
+        ),
+      );
+    for (const name of files.slice(0, 2)) await writeFile(join(filled, name), Buffer.alloc(20 * MIB, 1));
+    expect(await keep(beside)).toEqual(['goes on', 'goes on', 'goes on']);
+    await writeFile(join(filled, 'three'), Buffer.alloc(20 * MIB, 1));
+    expect(await keep(alone)).toEqual(['goes on', 'goes on', 'goes on']);
+    expect(await keep(beside)).toEqual(['QUOTA_EXCEEDED', 'goes on', 'goes on']);
+    expect([given, await readdir(filled)]).toEqual([['one'], ['three', 'two']]);
+  },
+);
+
+it.runIf(mounts)('files that wait leave it too', async () => {
+  const { own, filled } = await makeDisk();
+  const scratch = createScratch({ dir: filled, beside: own, maxBytes: 0, onFreed: () => undefined });
+  await (await scratch.begin(newScratchId(30 * MIB))).remove();
+  await expect(scratch.begin(newScratchId(60 * MIB))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+});

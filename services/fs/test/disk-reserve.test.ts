@@ -1,0 +1,91 @@
+import { readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeTempDir } from '@wharf/harness';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { codeOf } from '../src/driver-contract/conformance/driver-calls.ts';
+import { openDraftSpool } from '../src/driver-contract/draft-spool.ts';
+import { type Spooled, spool } from '../src/driver-contract/spool.ts';
+import { openUploadArea } from '../src/tasks/upload-area.ts';
+import { createThumbnailCache } from '../src/thumbnails/thumbnail-cache.ts';
+import { mountSmallDisk, mounts } from './local/small-disk.ts';
+
+const MIB = 1024 * 1024;
+/** What others need, and a bit that one upload would not fill. */
+const [RESERVE_MIB, SPARE_MIB, EACH_MIB] = [256, 40, 24];
+const UNBOUNDED = 2 ** 40;
+let disk: string;
+
+beforeEach(async () => {
+  const dir = await makeTempDir('disk-reserve');
+  onTestFinished(() => dir.remove());
+  disk = join(dir.path, 'disk');
+  await mountSmallDisk(disk, RESERVE_MIB + SPARE_MIB);
+});
+
+/** They all come at the same time. */
+async function* slowly(): AsyncGenerator<Uint8Array, void> {
+  for (let piece = 0; piece < EACH_MIB; piece += 1) {
+    await new Promise(setImmediate);
+    yield Buffer.alloc(MIB, 1);
+  }
+}
+
+const AREAS: readonly [string, (folder: string) => (index: number) => Promise<unknown>][] = [
+  [
+    'parts of files whose storages take whole ones only',
+    (folder) => {
+      const drafts = openDraftSpool(folder, UNBOUNDED);
+      return async (index) => {
+        const draft = await drafts.create({ id: String(index).repeat(32), sizeBytes: EACH_MIB * MIB });
+        await draft.write(0, slowly()).finally(() => draft.close());
+      };
+    },
+  ],
+  [
+    'uploads that wait as tasks',
+    (folder) => {
+      const area = openUploadArea(folder, UNBOUNDED);
+      const signal = new AbortController().signal;
+      return () => area.receive(slowly(), { sizeBytes: EACH_MIB * MIB, expectedHashes: {}, signal });
+    },
+  ],
+];
+
+describe.runIf(mounts)('the disk of the data folder keeps what others need of it', () => {
+  it.each(AREAS)('where many announce as much as there is: %s', async (_what, open) => {
+    const store = open(join(disk, 'folder'));
+    const outcomes = await Promise.all(Array.from({ length: 6 }, (_, index) => codeOf(store(index))));
+    expect(outcomes).toContain('QUOTA_EXCEEDED');
+    await expectReserve();
+    expect(await readdir(join(disk, 'folder'))).not.toEqual([]);
+  });
+
+  it('where thumbnails are made that others have no room for', async () => {
+    const cache = createThumbnailCache(join(disk, 'folder'));
+    for (let index = 0; index < 6; index += 1) await cache.write(String(index), Buffer.alloc(EACH_MIB * MIB, 1));
+    await expectReserve();
+    expect(await cache.read('0')).toHaveLength(EACH_MIB * MIB);
+  });
+
+  it('where contents of unknown size come at the same time', async () => {
+    const kept: Spooled[] = [];
+    const store = async () => void kept.push(await spool(slowly(), { folder: join(disk, 'folder') }));
+    const outcomes = Promise.all(Array.from({ length: 6 }, () => codeOf(store())));
+    let least = Number.POSITIVE_INFINITY;
+    const watch = setInterval(async () => (least = Math.min(least, await freeMib())), 5);
+    expect(await outcomes).toContain('QUOTA_EXCEEDED');
+    clearInterval(watch);
+    await expectReserve();
+    expect(least).toBeGreaterThan(RESERVE_MIB - 2);
+    for (const each of kept) await each.end();
+  });
+});
+
+async function freeMib(): Promise<number> {
+  const { bavail, bsize } = await statfs(disk);
+  return (bavail * bsize) / MIB;
+}
+
+async function expectReserve(): Promise<void> {
+  expect(await freeMib()).toBeGreaterThan(RESERVE_MIB - 2);
+}
