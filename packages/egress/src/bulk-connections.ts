@@ -112,7 +112,7 @@ class BulkAnswer implements Answer {
 
   constructor({ statusCode, headers }: ResponseHead, connection: BulkConnection) {
     this.statusCode = statusCode;
-    this.headers = { ...headers };
+    this.headers = headers;
     this.#connection = connection;
   }
 

@@ -2,7 +2,7 @@
 export interface ResponseHead {
   readonly statusCode: number;
   /** By lower-case name; of a name that comes twice the first counts. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
   /** Bytes of the body; undefined where only its framing or the end of the connection tells. */
   readonly bodyBytes: number | undefined;
   /** Whether the connection can be asked again after the body. */

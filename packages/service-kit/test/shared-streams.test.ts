@@ -102,6 +102,21 @@ describe('shared streams', () => {
     60_000 + ROUNDS * 20_000,
   );
 
+  it('carry calls of one turn in one message, and many of them over all streams', async () => {
+    const { port } = await serve([notingDownloader([])]);
+    const { client, counts, untilShared } = open([port], { mayGoAlone: false });
+    const downloader = client<DownloaderServiceClient>(DownloaderServiceDefinition);
+    await untilShared();
+    const messagesOf = async (calls: number) => {
+      const before = counts.messages;
+      await Promise.all(Array.from({ length: calls }, () => downloader.listTools({}, as())));
+      return counts.messages - before;
+    };
+    await waitFor('four streams', () => messagesOf(32).then((messages) => messages === 4));
+    expect(await messagesOf(8)).toBe(1);
+    expect(await messagesOf(320)).toBe(4);
+  });
+
   it('hand a cancelled call on, and nothing else', async () => {
     const begun: string[] = [];
     let cancelled = 0;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
+import { CarryCallsRequest } from '@wharf/proto/call';
 import { createChannel, createClientFactory } from 'nice-grpc';
 import { type CallOptions, ClientError, type ClientMiddlewareCall } from 'nice-grpc-common';
 import { createInternalTokens } from '../src/identity/identity.ts';
@@ -32,7 +33,7 @@ async function* waitForConnection<Request, Response>(call: ClientMiddlewareCall<
     }
 }
 
-/** Clients of servers at these ports of 127.0.0.1. Calls that go alone are counted; `mayGoAlone` says whether they are sent. */
+/** Clients of servers at these ports of 127.0.0.1. Calls that go alone are counted, and messages of streams; `mayGoAlone` says whether the former are sent. */
 export function openSharing(ports: readonly number[], { mayGoAlone = true } = {}) {
   const channelOf = () =>
     createChannel(`ipv4:${ports.map((port) => `127.0.0.1:${port}`).join()}`, undefined, {
@@ -45,9 +46,13 @@ export function openSharing(ports: readonly number[], { mayGoAlone = true } = {}
     .use(waitForConnection);
   const calls = createReplacedChannel(channelOf, (definition, channel) => factory.create(definition as never, channel), CONNECTION_AGE_MS);
   const broken: unknown[] = [];
-  const encode = createMessageWriter();
+  const counts = { alone: 0, messages: 0 };
+  const write = createMessageWriter();
+  const encode: typeof write = (type, message) => {
+    if (type === CarryCallsRequest) counts.messages += 1;
+    return write(type, message);
+  };
   const streams = createSharedStreams(channelOf, encode, (status) => broken.push(status));
-  const counts = { alone: 0 };
   const client = <Client extends object>(definition: RpcDefinition): Client => {
     const alone = calls.client<Record<string, (...given: unknown[]) => unknown>>(definition);
     const counted = Object.fromEntries(

@@ -8,7 +8,8 @@ const NETWORK_GROUPS = 4;
  * (/64).
  */
 export function plainAddress(address: string): string {
-  if (!isIPv6(address)) return address;
+  // Most have none, and the pattern behind isIPv6() is a long one.
+  if (!address.includes(':') || !isIPv6(address)) return address;
   const groups = groupsOf(new URL(`http://[${address.split('%', 1)[0]}]`).hostname.slice(1, -1));
   if (groups.slice(0, 5).every((group) => group === '0') && groups[5] === 'ffff') return dotted(groups.slice(6));
   return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
-import { Metadata } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { TRACEPARENT } from '../telemetry/tracing.ts';
-import { type Call, incomingCall, outgoingCall } from './call.ts';
+import { type Call, callFromTexts, callToTexts } from './call.ts';
 
 /** Headers that only our own processes may send; the gateway drops whatever a client sends under this prefix. */
 const PREFIX = 'wharf-';
@@ -19,9 +18,7 @@ type ForwardedCall = Omit<Call, 'signal'> & { readonly siteUrl: string };
 
 /** The headers that carry a call to the HTTP data plane: the same ones that carry it over gRPC. */
 export function callHeaders(tokens: InternalTokens, call: ForwardedCall): Record<string, string> {
-  const headers: Record<string, string> = { [SITE_URL]: call.siteUrl, ...(call.isFromProxy && { [FROM_PROXY]: 'yes' }) };
-  for (const [name, values] of Metadata(outgoingCall(tokens, call).metadata)) headers[name] = values.join(',');
-  return headers;
+  return { [SITE_URL]: call.siteUrl, ...(call.isFromProxy && { [FROM_PROXY]: 'yes' }), ...callToTexts(tokens, call) };
 }
 
 /**
@@ -34,12 +31,11 @@ export function readCallHeaders(
   headers: IncomingHttpHeaders,
   signal: AbortSignal,
 ): (Call & { siteUrl: string }) | undefined {
-  const metadata = new Metadata();
-  for (const [name, value] of Object.entries(headers)) if (name.startsWith(PREFIX) && typeof value === 'string') metadata.set(name, value);
-  const siteUrl = metadata.get(SITE_URL);
+  const text = (name: string) => textOf(headers[name]);
+  const siteUrl = text(SITE_URL);
   if (siteUrl === undefined) return undefined;
-  const call = incomingCall(tokens, { metadata, signal });
-  const isFromProxy = metadata.get(FROM_PROXY) === 'yes';
+  const call = callFromTexts(tokens, text, signal);
+  const isFromProxy = text(FROM_PROXY) === 'yes';
   return call.identity === undefined ? undefined : { ...call, siteUrl, ...(isFromProxy && { isFromProxy }) };
 }
 
@@ -47,3 +43,5 @@ export function readCallHeaders(
 export function dropCallHeaders(headers: IncomingHttpHeaders): void {
   for (const name of Object.keys(headers)) if (name.startsWith(PREFIX) || name === TRACEPARENT) delete headers[name];
 }
+
+const textOf = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined);

@@ -37,6 +37,14 @@ const CLIENT_ADDRESS = 'wharf-client-address';
 /** Percent-encoded: a header of the wire has ASCII alone. */
 const CLIENT_AGENT = 'wharf-client-agent';
 const HOPS = 'wharf-hops';
+type TextName =
+  | typeof IDENTITY
+  | typeof REQUEST_ID
+  | typeof AUTH_REVISION
+  | typeof ADMIN_REVISION
+  | typeof CLIENT_ADDRESS
+  | typeof CLIENT_AGENT
+  | typeof HOPS;
 
 /** A call before somebody serves it: without a signal it ends with its deadline only. */
 type OutgoingCall = Omit<Call, 'signal'> & { readonly signal?: AbortSignal };
@@ -70,15 +78,20 @@ export function outgoingCall(tokens: InternalTokens, call: OutgoingCall): CallOp
 }
 
 function metadataOf(tokens: InternalTokens, call: OutgoingCall): Metadata {
-  const metadata = new Metadata();
-  if (call.identity) metadata.set(IDENTITY, tokens.mint(call.identity));
-  metadata.set(REQUEST_ID, call.requestId);
-  if (call.revisions.auth > 0) metadata.set(AUTH_REVISION, String(call.revisions.auth));
-  if (call.revisions.admin > 0) metadata.set(ADMIN_REVISION, String(call.revisions.admin));
-  if (call.address) metadata.set(CLIENT_ADDRESS, call.address);
-  if (call.agent) metadata.set(CLIENT_AGENT, encodeURIComponent(call.agent));
-  if (call.hops) metadata.set(HOPS, formatHops(call.hops));
-  return metadata;
+  return Metadata(callToTexts(tokens, call));
+}
+
+/** What carries a call over the wire, by the names of metadata, which are those of headers. */
+export function callToTexts(tokens: InternalTokens, call: OutgoingCall): Partial<Record<TextName, string>> {
+  const texts: Partial<Record<TextName, string>> = {};
+  if (call.identity) texts[IDENTITY] = tokens.mint(call.identity);
+  texts[REQUEST_ID] = call.requestId;
+  if (call.revisions.auth > 0) texts[AUTH_REVISION] = String(call.revisions.auth);
+  if (call.revisions.admin > 0) texts[ADMIN_REVISION] = String(call.revisions.admin);
+  if (call.address) texts[CLIENT_ADDRESS] = call.address;
+  if (call.agent) texts[CLIENT_AGENT] = encodeURIComponent(call.agent);
+  if (call.hops) texts[HOPS] = formatHops(call.hops);
+  return texts;
 }
 
 /**
@@ -137,18 +150,22 @@ export function callFromStep(tokens: InternalTokens, step: StepFields, signal: A
  *
  * @throws AppError UNAUTHENTICATED: there is an identity token and it is not valid.
  */
-export function incomingCall(tokens: InternalTokens, context: Pick<CallContext, 'metadata' | 'signal'>): Call {
-  const { metadata, signal } = context;
-  const requestId = metadata.get(REQUEST_ID) ?? '';
-  const token = metadata.get(IDENTITY);
+export function incomingCall(tokens: InternalTokens, { metadata, signal }: Pick<CallContext, 'metadata' | 'signal'>): Call {
+  return callFromTexts(tokens, (name) => metadata.get(name), signal);
+}
+
+/** The same of what callToTexts() made. @param text answers what is under a name */
+export function callFromTexts(tokens: InternalTokens, text: (name: TextName) => string | undefined, signal: AbortSignal): Call {
+  const requestId = text(REQUEST_ID) ?? '';
+  const token = text(IDENTITY);
   if (token === undefined) return { identity: undefined, requestId, revisions: { auth: 0, admin: 0 }, signal };
-  const address = metadata.get(CLIENT_ADDRESS);
-  const agent = metadata.get(CLIENT_AGENT);
-  const hops = parseHops(metadata.get(HOPS));
+  const address = text(CLIENT_ADDRESS);
+  const agent = text(CLIENT_AGENT);
+  const hops = parseHops(text(HOPS));
   return {
     identity: tokens.verify(token),
     requestId,
-    revisions: { auth: revision(metadata.get(AUTH_REVISION)), admin: revision(metadata.get(ADMIN_REVISION)) },
+    revisions: { auth: revision(text(AUTH_REVISION)), admin: revision(text(ADMIN_REVISION)) },
     ...(address === undefined ? {} : { address }),
     ...(agent === undefined ? {} : { agent: decoded(agent) }),
     ...(hops.length === 0 ? {} : { hops }),

@@ -77,6 +77,11 @@ export class SharedStream {
     return this.#pending.size;
   }
 
+  /** Whether a message goes out at the end of this turn of the event loop, with whatever is said until then. */
+  get isAboutToSend(): boolean {
+    return this.#isFlushDue;
+  }
+
   /** @returns its id */
   begin(step: CallStep, end: CallEnd): number {
     this.#lastId += 1;

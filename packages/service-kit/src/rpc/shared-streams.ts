@@ -6,6 +6,8 @@ import { type CallsStream, SharedStream } from './shared-stream.ts';
 
 /** Streams to one service: a channel spreads them over the replicas that it knows, and so the calls. */
 const STREAMS = 4;
+/** So many calls more than elsewhere go over one stream, to be in one message: a message costs more than the calls in it. */
+const TOGETHER = 8;
 /** How long a channel has for connecting to the other replicas once it has reached one, in milliseconds. */
 const SPREAD_MS = 100;
 /** After a stream that did not come to be, or that broke, there is no other try for so long, in milliseconds. */
@@ -36,6 +38,8 @@ export function createSharedStreams(createChannel: () => Channel, encode: Messag
   const usable = new Set<SharedStream>();
   const sets = new Set<StreamSet>();
   let current: StreamSet | undefined;
+  /** That of the call before. */
+  let latest: SharedStream | undefined;
   let notBefore = 0;
   let isClosed = false;
   const wait = (ms: number) => {
@@ -66,8 +70,11 @@ export function createSharedStreams(createChannel: () => Channel, encode: Messag
       current?.fill(stated);
       let found: SharedStream | undefined;
       for (const stream of usable) if (stream.isUsable && (!found || stream.calls < found.calls)) found = stream;
-      // Among equals, the next call takes another one.
-      if (found && usable.delete(found)) usable.add(found);
+      if (!found) return undefined;
+      if (latest?.isAboutToSend && latest.isUsable && latest.calls < found.calls + TOGETHER) return latest;
+      // Among equals, the next turn takes another one.
+      if (usable.delete(found)) usable.add(found);
+      latest = found;
       return found;
     },
     close() {

@@ -15,9 +15,12 @@ export function dropHopHeaders(headers: IncomingHttpHeaders): void {
   for (const name of HOP_BY_HOP) if (!OF_FRAMING.has(name)) delete headers[name];
 }
 
+const IS_HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP);
+
 /** The headers that are passed on. */
 export function passedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const passed: OutgoingHttpHeaders = { ...headers };
-  for (const name of HOP_BY_HOP) delete passed[name];
+  const passed: OutgoingHttpHeaders = {};
+  // One of which something is deleted is slow to all who use it afterwards.
+  for (const name of Object.keys(headers)) if (!IS_HOP_BY_HOP.has(name)) passed[name] = headers[name];
   return passed;
 }
