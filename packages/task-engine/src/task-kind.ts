@@ -137,13 +137,15 @@ export function defineTaskKind<Input, Checkpoint = null, Chunk = null>(
   };
 }
 
+/** Of kinds that have no such state. */
+const NONE = z.never();
+
 function typedRun<Input, Checkpoint, Chunk>(
   raw: RawRun,
   shapes: { input: z.ZodType<Input>; checkpoint: z.ZodType<Checkpoint> | undefined; chunk: z.ZodType<Chunk> | undefined },
 ): TaskRun<Input, Checkpoint, Chunk> {
-  const none = z.never();
-  const checkpointShape = shapes.checkpoint ?? none;
-  const chunkShape = shapes.chunk ?? none;
+  const checkpointShape = shapes.checkpoint ?? NONE;
+  const chunkShape = shapes.chunk ?? NONE;
   const decode = <Value>(shape: z.ZodType<Value>, text: string, what: string) =>
     parsed(shape, JSON.parse(text), `${what} of task ${raw.id}`);
   let checkpoint = raw.checkpoint === '' ? undefined : decode<Checkpoint>(checkpointShape, raw.checkpoint, 'the checkpoint');
