@@ -1,5 +1,5 @@
 /** Waits for work, which goes on where it is not waited for any more. @throws the reason of the signal as soon as it is aborted; what the work throws */
-export async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+export async function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   // Where it is not waited for, nobody else may be there to meet its failure.
   work.catch(() => undefined);
   const aborted = Promise.withResolvers<never>();
@@ -7,7 +7,7 @@ export async function unlessAborted(signal: AbortSignal, work: Promise<unknown>)
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     signal.throwIfAborted();
-    await Promise.race([work, aborted.promise]);
+    return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -9,8 +9,8 @@ function open({ mayRunAhead = true } = {}) {
   const begun: string[] = [];
   const places = createPlaces({ shareOf: (all) => all - 1, mayRunAhead, onRoom: () => {}, nowMs: () => nowMs });
   places.room(COPY, 5);
-  const add = (name: string, creator = 1) => {
-    const place = places.add({ kind: COPY, creator_id: creator });
+  const add = (name: string, creator = 1, isSmall = false) => {
+    const place = places.add({ kind: COPY, creator_id: creator }, isSmall);
     void place.free.then(() => begun.push(name));
     return place;
   };
@@ -103,4 +103,44 @@ it('a task that leaves before its turn has ended nothing, and the next one has i
   fifth?.leave();
   await settled();
   expect([isAwaited, begun, places.room(COPY, 5)]).toEqual([true, ['a', 'b', 'c', 'd'], 5 + 2 - 4]);
+});
+
+it('four small tasks have one place together, within the share of their user', async () => {
+  const { places, add, begun } = open();
+  const small = (name: string, creator?: number) => add(name, creator, true);
+  const all = Array.from({ length: 18 }, (_, index) => small(`${index}`));
+  await settled();
+  expect(begun).toHaveLength(16);
+  // The fifth place is another user's.
+  expect([places.room(COPY, 5), places.limits(COPY).closed]).toEqual([1, [1]]);
+  for (const name of 'abcde') small(name, 2);
+  await settled();
+  expect(begun.slice(16)).toEqual(['a', 'b', 'c', 'd']);
+  expect(places.room(COPY, 5)).toBe(0);
+  all[0]?.leave();
+  await settled();
+  expect(begun.slice(20)).toEqual(['16']);
+});
+
+it('a task that needs a whole place waits for one, and is not passed by small ones of its user, nor by any where no place is left', async () => {
+  const { add, begun } = open();
+  const small = (name: string, creator?: number) => add(name, creator, true);
+  const first = Array.from({ length: 13 }, (_, index) => small(`${index}`));
+  await settled();
+  begun.length = 0;
+  add('whole');
+  small('behind it');
+  small('of another', 2);
+  await settled();
+  expect(begun).toEqual(['of another']);
+  first[0]?.leave();
+  await settled();
+  expect(begun).toEqual(['of another', 'whole']);
+  const other = add('whole of another', 2);
+  small('of a third', 3);
+  await settled();
+  expect(begun).toEqual(['of another', 'whole']);
+  other.leave();
+  await settled();
+  expect(begun).toEqual(['of another', 'whole', 'of a third']);
 });

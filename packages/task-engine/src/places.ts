@@ -4,6 +4,8 @@ import type { TaskRecord } from '@wharf/models';
 const AHEAD_MS = 100;
 /** ... up to so many. */
 const MOST_AHEAD = 16;
+/** Small tasks that have one place together. */
+const SMALL_PER_PLACE = 4;
 
 type Placed = Pick<TaskRecord, 'kind' | 'creator_id'>;
 
@@ -22,8 +24,8 @@ export interface Place {
  * claimed than there are places, so that one request to the store takes several; they wait here until one is free.
  */
 export interface Places {
-  /** For a task that was claimed. */
-  add(task: Placed): Place;
+  /** For a task that was claimed. @param isSmall it takes a part of a place */
+  add(task: Placed, isSmall?: boolean): Place;
   /** How many more tasks of a kind may be claimed. @param count of places that it has from now on */
   room(kind: string, count: number): number;
   /** Users of whom no more may be claimed, and how many may be claimed at once, whosoever they are. */
@@ -33,6 +35,8 @@ export interface Places {
 interface Seat {
   readonly task: Placed;
   readonly begin: () => void;
+  /** How many of SMALL_PER_PLACE it takes. */
+  readonly parts: number;
   isTaken: boolean;
 }
 
@@ -61,24 +65,36 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
   const aheadOf = (kind: string, user?: number) =>
     mayRunAhead ? recentEnds(kind).filter(({ creator }) => user === undefined || creator === user).length : 0;
   const awaitedIn = (some: readonly Seat[]) => some.filter(({ isTaken }) => !isTaken).length;
+  const partsIn = (some: readonly Seat[]) => some.reduce((sum, { isTaken, parts }) => sum + (isTaken ? parts : 0), 0);
+  /** Places of which no part is taken. */
+  const wholeIn = (places: number, some: readonly Seat[]) => Math.floor(places - partsIn(some) / SMALL_PER_PLACE);
 
   const seatAll = (kind: string) => {
     const all = of(kind);
-    const working = all.filter(({ isTaken }) => isTaken);
+    if (awaitedIn(all) === 0) return;
+    let left = countOf(kind) * SMALL_PER_PLACE - partsIn(all);
+    const share = shareOf(countOf(kind)) * SMALL_PER_PLACE;
+    /** Of their shares, by user. */
+    const lefts = new Map<number, number>();
+    for (const { task, isTaken, parts } of all) lefts.set(task.creator_id, (lefts.get(task.creator_id) ?? share) - (isTaken ? parts : 0));
     for (const seat of all) {
-      if (working.length >= countOf(kind)) return;
-      const own = working.filter(({ task }) => task.creator_id === seat.task.creator_id);
-      if (seat.isTaken || own.length >= shareOf(countOf(kind))) continue;
+      if (seat.isTaken) continue;
+      const user = seat.task.creator_id;
+      const own = lefts.get(user) ?? share;
+      // A task that needs a whole place is passed by no small one: of its user, where the share has no room for it, or of anybody.
+      lefts.set(user, seat.parts > own ? 0 : own - seat.parts);
+      if (seat.parts > own) continue;
+      left -= seat.parts;
+      if (left < 0) return;
       seat.isTaken = true;
-      working.push(seat);
       seat.begin();
     }
   };
 
   return {
-    add(task) {
+    add(task, isSmall = false) {
       const { promise: free, resolve: begin } = Promise.withResolvers<void>();
-      const seat: Seat = { task, begin, isTaken: false };
+      const seat: Seat = { task, begin, parts: isSmall ? 1 : SMALL_PER_PLACE, isTaken: false };
       seats.add(seat);
       seatAll(task.kind);
       return {
@@ -98,14 +114,15 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
       const [all, ahead] = [of(kind), aheadOf(kind)];
       const awaited = awaitedIn(all);
       // Not one by one: a request takes as many as half of them.
-      return count - (all.length - awaited) + (awaited > ahead / 2 ? 0 : ahead - awaited);
+      return wholeIn(count, all) + (awaited > ahead / 2 ? 0 : ahead - awaited);
     },
     limits(kind) {
       const held = Map.groupBy(of(kind), ({ task }) => task.creator_id);
       const share = shareOf(countOf(kind));
       const lefts = [...held].map(([id, own]) => {
         const ahead = aheadOf(kind, id);
-        return { id, left: awaitedIn(own) > ahead / 2 ? 0 : share + ahead - own.length };
+        const awaited = awaitedIn(own);
+        return { id, left: awaited > ahead / 2 ? 0 : wholeIn(share, own) + ahead - awaited };
       });
       const open = lefts.filter(({ left }) => left > 0);
       return {

@@ -82,6 +82,8 @@ interface TaskKindDeclaration<Input, Checkpoint, Chunk> {
   readonly chunk?: z.ZodType<Chunk>;
   /** Attempts after the first, made by itself. */
   readonly maxRetries: number;
+  /** Tasks that are known to be of so many bytes at most are small: several of them have one place together. Absent: none is. */
+  readonly smallBytes?: number;
   /**
    * Does the work, or what is left of it. Returning is success, throwing is not: an AppError's message becomes the task's error, and one
    * that never helps to repeat ends it; anything else is logged, and the task says `internal error`.
@@ -113,6 +115,8 @@ export interface TaskKind<Input> {
   readonly maxRetries: number;
   readonly hasCleanup: boolean;
   readonly hasChunks: boolean;
+  /** 0: none of its tasks is small. */
+  readonly smallBytes: number;
   /** The JSON text of an input. @throws AppError INTERNAL: it has not the kind's shape */
   encodeInput(input: Input): string;
   run(raw: RawRun): Promise<void>;
@@ -123,7 +127,7 @@ export interface TaskKind<Input> {
 export function defineTaskKind<Input, Checkpoint = null, Chunk = null>(
   declaration: TaskKindDeclaration<Input, Checkpoint, Chunk>,
 ): TaskKind<Input> {
-  const { name, list, input, checkpoint, chunk, maxRetries, run, onEnd } = declaration;
+  const { name, list, input, checkpoint, chunk, maxRetries, smallBytes = 0, run, onEnd } = declaration;
   const typed = (raw: RawRun) => typedRun(raw, { input, checkpoint, chunk });
   return {
     name,
@@ -131,19 +135,22 @@ export function defineTaskKind<Input, Checkpoint = null, Chunk = null>(
     maxRetries,
     hasCleanup: onEnd !== undefined,
     hasChunks: chunk !== undefined,
+    smallBytes,
     encodeInput: (value) => JSON.stringify(parsed(input, value, `the input of a task of the kind ${name}`)),
     run: async (raw) => run(typed(raw)),
     end: async (outcome, raw) => onEnd?.(outcome, typed(raw)),
   };
 }
 
+/** Of kinds that have no such state. */
+const NONE = z.never();
+
 function typedRun<Input, Checkpoint, Chunk>(
   raw: RawRun,
   shapes: { input: z.ZodType<Input>; checkpoint: z.ZodType<Checkpoint> | undefined; chunk: z.ZodType<Chunk> | undefined },
 ): TaskRun<Input, Checkpoint, Chunk> {
-  const none = z.never();
-  const checkpointShape = shapes.checkpoint ?? none;
-  const chunkShape = shapes.chunk ?? none;
+  const checkpointShape = shapes.checkpoint ?? NONE;
+  const chunkShape = shapes.chunk ?? NONE;
   const decode = <Value>(shape: z.ZodType<Value>, text: string, what: string) =>
     parsed(shape, JSON.parse(text), `${what} of task ${raw.id}`);
   let checkpoint = raw.checkpoint === '' ? undefined : decode<Checkpoint>(checkpointShape, raw.checkpoint, 'the checkpoint');

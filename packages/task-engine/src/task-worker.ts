@@ -82,7 +82,9 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
     const onStored = (stored: TaskRecord) => hints.changed(stored, true);
     return startRun({ queue, kind, logger, tracing, place, onChange: announce, onStored, onAttempt }, record);
   };
-  const runs = createWorkerRuns(options, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
+  // Of how many bytes a task is, is known when it is queued, or never.
+  const isSmall = ({ kind, total_bytes: bytes }: TaskRecord) => bytes > 0 && bytes <= (options.kinds.get(kind)?.smallBytes ?? 0);
+  const runs = createWorkerRuns({ ...options, isSmall }, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
   const rounds = createClaimRounds({
     queue,
     clock,

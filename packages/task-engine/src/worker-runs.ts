@@ -37,9 +37,12 @@ export interface WorkerRuns {
   current(): ActiveRun[];
 }
 
-/** @param start begins to work on a task, once its place is free. @param onRoom there is room for another task, or for another cleanup */
+/**
+ * @param limits.isSmall several such tasks have one place together
+ * @param start begins to work on a task, once its place is free. @param onRoom there is room for another task, or for another cleanup
+ */
 export function createWorkerRuns(
-  limits: WorkLimits,
+  limits: WorkLimits & { readonly isSmall: (record: TaskRecord) => boolean },
   start: (record: TaskRecord, place: Place | undefined) => ActiveRun,
   onRoom: (isCleanup: boolean) => void,
 ): WorkerRuns {
@@ -57,7 +60,7 @@ export function createWorkerRuns(
   const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
 
   const beginInPlace = (record: TaskRecord): ActiveRun => {
-    const place = places.add(record);
+    const place = places.add(record, limits.isSmall(record));
     const run = start(record, place);
     if (!place.isAwaited()) return run;
     const passOn = setTimeout(() => place.isAwaited() && run.stop('passed on'), PATIENCE_MS);

@@ -53,10 +53,10 @@ function update(request: Request, { catalog, now }: CommandContext): Reply {
       throw new CommandError('FailedToParse', 'multi update is not supported for replacement-style update');
     }
     const existing = catalog.find(request.database, name);
-    const records = existing ? matchingRecords(existing, filter, isMulti ? undefined : 1, request.timeLimit) : [];
-    if (existing && records.length > 0) {
-      for (const record of records) {
-        const stored = existing.read(record);
+    const found = existing ? matchingDocuments(existing, filter, isMulti, request.timeLimit) : [];
+    if (existing && found.length > 0) {
+      for (const one of found) {
+        const stored = typeof one === 'number' ? existing.read(one) : one;
         if (!stored) continue;
         matched++;
         if (applyUpdate(existing, stored, change, now()).isModified) modified++;
@@ -83,8 +83,8 @@ function remove(request: Request, { catalog }: CommandContext): Reply {
     if (limit !== 0 && limit !== 1) throw new CommandError('FailedToParse', `The limit field in delete objects must be 0 or 1`);
     const collection = catalog.find(request.database, name);
     if (!collection) return;
-    for (const record of matchingRecords(collection, filter, limit === 0 ? undefined : 1, request.timeLimit)) {
-      const stored = collection.read(record);
+    for (const one of matchingDocuments(collection, filter, limit === 0, request.timeLimit)) {
+      const stored = typeof one === 'number' ? collection.read(one) : one;
       if (!stored) continue;
       collection.remove(stored);
       removed++;
@@ -93,14 +93,18 @@ function remove(request: Request, { catalog }: CommandContext): Reply {
   return { fields: { n: removed, ...writeErrors } };
 }
 
-/** Found before anything changes: a document that an update moves within an index is not met twice. */
-function matchingRecords(collection: Collection, filter: Filter, limit: number | undefined, timeLimit: TimeLimit): number[] {
-  const records: number[] = [];
-  for (const { record } of findDocuments(collection, { filter, sort: undefined, limit, timeLimit })) {
-    records.push(record);
-    if (records.length === limit) break;
+/**
+ * What matches, found before anything changes: a document that an update moves within an index is not met twice.
+ *
+ * @returns of all that match their records, for there may be many of them; of one the document itself, which need not be read again
+ */
+function matchingDocuments(collection: Collection, filter: Filter, isMulti: boolean, timeLimit: TimeLimit): (number | StoredDocument)[] {
+  const found: (number | StoredDocument)[] = [];
+  for (const stored of findDocuments(collection, { filter, sort: undefined, limit: isMulti ? undefined : 1, timeLimit })) {
+    if (!isMulti) return [stored];
+    found.push(stored.record);
   }
-  return records;
+  return found;
 }
 
 /** Applies an update to one document and stores it, unless nothing changes. */

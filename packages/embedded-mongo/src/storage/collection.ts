@@ -121,11 +121,12 @@ export class Collection {
 
   /** Replaces a document; its `_id` must be the same. @throws CommandError as {@link insert}. Nothing is written then. */
   update(stored: StoredDocument, doc: Doc, body: Buffer): void {
-    const after = this.indexes.map((index) => index.prepareKeys(doc, stored.record, this.#writer, this.namespace));
-    const before = this.indexes.map((index) => this.#keysOf(index, stored));
+    const touched = this.indexes.filter((index) => index.mayChange(stored.doc, doc));
+    const after = touched.map((index) => index.prepareKeys(doc, stored.record, this.#writer, this.namespace));
+    const before = touched.map((index) => this.#keysOf(index, stored));
     this.#file.changed();
     this.#update.run(body, stored.record);
-    for (const [i, index] of this.indexes.entries()) index.replaceKeys(stored.record, before[i], after[i]);
+    for (const [i, index] of touched.entries()) index.replaceKeys(stored.record, before[i], after[i]);
   }
 
   remove(stored: StoredDocument): void {

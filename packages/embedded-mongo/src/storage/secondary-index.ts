@@ -96,6 +96,12 @@ export class SecondaryIndex implements ReadableIndex {
     this.#isGone = true;
   }
 
+  /** Whether a change of a document may change its keys: none does that leaves the very values of the fields they are made of. */
+  mayChange(before: Doc, after: Doc): boolean {
+    const { partial, fields } = this.definition;
+    return partial !== undefined || fields.some(({ path: [name = ''] }) => getField(before, name) !== getField(after, name));
+  }
+
   /**
    * The document's keys, checked against the other documents when the index is unique.
    *

@@ -49,9 +49,18 @@ function keepingId(apply: (doc: Doc, context: UpdateContext) => Doc): Update['ap
     if (after === undefined ? Object.hasOwn(result, '_id') : compareValues(before, after) !== 0) {
       throw new CommandError('ImmutableField', "Performing an update on the path '_id' would modify the immutable field '_id'");
     }
+    if (firstNameOf(result) === '_id') {
+      result['_id'] = before;
+      return result;
+    }
     const { _id: _replaced, ...others } = result;
     return { _id: before, ...others };
   };
+}
+
+function firstNameOf(doc: Doc): string | undefined {
+  for (const name in doc) return name;
+  return undefined;
 }
 
 function compileOperators(spec: Doc): (doc: Doc, context: UpdateContext) => Doc {

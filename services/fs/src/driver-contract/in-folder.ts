@@ -94,7 +94,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
           () =>
             writeMany(
               files.map((each) => ({ ...each, file: at(each.file) })),
-              untilClosed(options, closing.signal),
+              untilClosed(options ?? {}, closing.signal),
             ),
         )),
   });

@@ -114,12 +114,9 @@ export interface ReadManyOptions extends CallOptions {
 export interface WholeWrite extends Pick<WriteOptions, 'overwrite' | 'modifiedAt'> {
   readonly file: MountPath;
   readonly content: Uint8Array;
-}
-
-export interface WriteManyOptions extends CallOptions {
   /**
-   * As `beforePublish`, but its answer holds for a while: until then, by `performance.now()`, files may get their names without another question. It may
-   * be asked before the content is durable. Rejecting takes back what has no name yet.
+   * As `beforePublish`, but its answer holds for a while: until then, by `performance.now()`, the file may get its name without another question. It may
+   * be asked before the content is durable. Rejecting takes this file back, and no other one.
    */
   readonly mayPublishUntil: () => Promise<number>;
 }
@@ -379,7 +376,7 @@ export interface StorageDriver {
    * Stores small files in one call, each as `write` does: whole or not at all, durable when it is answered. One that fails fails no other one.
    * @returns in the order of the files what was stored, or why it was not, as `write` throws it
    */
-  writeMany?(files: readonly WholeWrite[], options: WriteManyOptions): Promise<readonly (Entry | AppError)[]>;
+  writeMany?(files: readonly WholeWrite[], options?: CallOptions): Promise<readonly (Entry | AppError)[]>;
 }
 
 export interface HostFile {

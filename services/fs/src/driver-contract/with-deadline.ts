@@ -1,6 +1,6 @@
 import { giveWay } from '@wharf/pace';
 import { decorated, operationsOf } from './complete-driver.ts';
-import type { CallOptions, Draft, FileContent, RemoveOptions, StorageDriver, WriteManyOptions, WriteOptions } from './storage-driver.ts';
+import type { CallOptions, Draft, FileContent, RemoveOptions, StorageDriver, WholeWrite, WriteOptions } from './storage-driver.ts';
 import { throwIfAborted } from './storage-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -75,8 +75,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
       statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
     listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, call))),
     readMany: readMany && ((files, options) => within(callMs, options, (call) => readMany(files, { ...options, ...call }))),
-    writeMany:
-      writeMany && ((files, options) => writeManyWithin(limits.commitMs, options, (call) => writeMany(files, { ...options, ...call }))),
+    writeMany: writeMany && ((files, options) => writeManyWithin(limits.commitMs, files, options, (asked, call) => writeMany(asked, call))),
   });
 }
 
@@ -203,20 +202,27 @@ async function publishWithin<Result>(commitMs: number, options: Publishing, run:
 /** All content is there: nothing but the commit is waited for. */
 async function writeManyWithin<Result>(
   commitMs: number,
-  { signal, mayPublishUntil }: WriteManyOptions,
-  run: (call: Pick<WriteManyOptions, 'signal' | 'mayPublishUntil'>) => Promise<Result>,
+  files: readonly WholeWrite[],
+  options: CallOptions | undefined,
+  run: (files: readonly WholeWrite[], call: CallOptions) => Promise<Result>,
 ): Promise<Result> {
-  const watchdog = new Watchdog(signal);
+  const watchdog = new Watchdog(options?.signal);
   watchdog.awaitOutcome();
   watchdog.arm(commitMs);
-  const ask = async () => {
+  let asking = 0;
+  const uncountedAsk = (ask: WholeWrite['mayPublishUntil']) => async () => {
+    asking += 1;
     watchdog.disarm();
-    const untilMs = await mayPublishUntil();
-    watchdog.arm(commitMs);
-    return untilMs;
+    try {
+      return await ask();
+    } finally {
+      asking -= 1;
+      if (asking === 0) watchdog.arm(commitMs);
+    }
   };
+  const asked = files.map((each) => ({ ...each, mayPublishUntil: uncountedAsk(each.mayPublishUntil) }));
   try {
-    return await watchdog.guard(run({ signal: watchdog.signal, mayPublishUntil: ask }));
+    return await watchdog.guard(run(asked, { signal: watchdog.signal }));
   } finally {
     watchdog.dispose();
   }

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { type Leave, readUntilLeft } from './lane.ts';
-import type { Draft, Entry, FileContent, StorageDriver, WriteManyOptions, WriteOptions } from './storage-driver.ts';
+import type { Draft, Entry, FileContent, StorageDriver, WholeWrite, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
@@ -72,7 +72,7 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     statMany: statMany && ((directory, names, options) => timed(() => statMany(directory, names, options))),
     listAll: listAll && ((directory, options) => observedList(observer, () => listAll(directory, options))),
     readMany: readMany && ((files, options) => untimed(() => readMany(files, options))),
-    writeMany: writeMany && ((files, options) => observedWriteMany(observer, options, (noted) => writeMany(files, noted))),
+    writeMany: writeMany && ((files, options) => observedWriteMany(observer, files, (noted) => writeMany(noted, options))),
   });
 }
 
@@ -119,25 +119,25 @@ function observedWrite<Options extends Publishing, Result>(
 /** What failed of one file is the storage's failure where it says so of itself. */
 async function observedWriteMany(
   observer: CallObserver,
-  options: WriteManyOptions,
-  run: (options: WriteManyOptions) => Promise<readonly (Entry | AppError)[]>,
+  files: readonly WholeWrite[],
+  run: (files: readonly WholeWrite[]) => Promise<readonly (Entry | AppError)[]>,
 ): Promise<readonly (Entry | AppError)[]> {
   const call = observer.begin();
   const leave = observer.enter();
-  let ownFailure: unknown;
-  const mayPublishUntil = () =>
-    options.mayPublishUntil().catch((error: unknown) => {
-      ownFailure = error;
+  const refusals = new Set<unknown>();
+  const noting = (ask: WholeWrite['mayPublishUntil']) => () =>
+    ask().catch((error: unknown) => {
+      refusals.add(error);
       throw error;
     });
   try {
-    const results = await run({ ...options, mayPublishUntil });
-    const absent = results.find((result) => AppError.means(result, 'absent'));
+    const results = await run(files.map((each) => ({ ...each, mayPublishUntil: noting(each.mayPublishUntil) })));
+    const absent = results.find((result) => AppError.means(result, 'absent') && !refusals.has(result));
     if (absent) observer.failed(absent, call);
     else observer.succeeded(undefined);
     return results;
   } catch (error) {
-    if (error !== ownFailure) observer.failed(error, call);
+    observer.failed(error, call);
     throw error;
   } finally {
     leave();

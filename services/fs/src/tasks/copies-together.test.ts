@@ -7,6 +7,7 @@ import { createTestDriver, type TestDriver } from '../domain/testing/test-driver
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import { withMany } from '../drivers/memory/with-many.ts';
 import type { PlacementInput } from './placement.ts';
+import { placementKind } from './placement-kinds.ts';
 import { runPlacement } from './testing/place-now.ts';
 import { createTestRun } from './testing/test-run.ts';
 
@@ -105,6 +106,38 @@ describe('small files between storages that take several in one call', () => {
     const lost = { ...run, begin: (text: string) => ({ ...begin(text), heldUntil: () => Promise.reject(new Error('lost')) }) };
     await expect(runPlacement(memory.operation(), 'copy', input(), lost)).rejects.toThrow('lost');
     expect((await memory.everything('/to')).filter((path) => !path.endsWith('/'))).toEqual([]);
+  });
+
+  it('of several tasks go in the same calls, and a task that is lost or cancelled ends alone', async () => {
+    const { memory, calls } = await openWorld(0);
+    const names = Array.from({ length: 12 }, (_, index) => `f${index}`);
+    for (const name of names) await memory.put(`/from/d/${name}`, name);
+    const operation = memory.operation();
+    const kind = placementKind('copy', async ({ signal }) => ({ ...operation, signal }));
+    const cancelled = new AbortController();
+    const outcomes = await Promise.allSettled(
+      names.map((name, index) => {
+        const run = createTestRun({ signal: index === 3 ? cancelled.signal : new AbortController().signal });
+        const raw = run.begin(kind.encodeInput(input({ source: `/from/d/${name}`, target: `/to/d/${name}` })));
+        const heldUntil = async () => {
+          if (index === 5) throw new Error('lost');
+          // Between the question and the name of the others.
+          if (index === 0) cancelled.abort(new Error('cancelled'));
+          return raw.heldUntil();
+        };
+        return kind.run({ ...raw, heldUntil });
+      }),
+    );
+    const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.message : 'copied'));
+    expect(reasons).toEqual(names.map((_, index) => (index === 3 ? 'cancelled' : index === 5 ? 'lost' : 'copied')));
+    expect(await sourcesOf(memory)).toEqual(
+      names
+        .filter((_, index) => index !== 3 && index !== 5)
+        .map((name) => `/from/d/${name}`)
+        .sort(),
+    );
+    for (const made of [calls.read, calls.written]) expect(made.length).toBeLessThan(names.length);
+    expect(calls.written.flat().length).toBeGreaterThanOrEqual(names.length - 2);
   });
 
   it('are each held to the rules of today', async () => {

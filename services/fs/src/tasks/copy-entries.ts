@@ -251,7 +251,7 @@ async function copyFile(
     };
     let source: Entry | undefined;
     await placement.changing(to.driver, places.target, async () => {
-      const together = isSmall(entry) ? placement.together.copy : undefined;
+      const together = isSmall(entry) ? placement.together : undefined;
       const copy = { from, to, overwrite, signal: run.signal, onBytes, beforePublish: placement.assertLease, together };
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
       source = copied.source;

@@ -1,5 +1,6 @@
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
+import { createCopiesTogether, TOGETHER_BYTES } from '../domain/changing/copies-together.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
 import { withCopyRoom } from './copy-room.ts';
@@ -25,6 +26,7 @@ export function placementKind(
   takeRoom?: TakeRoom,
   name: string = verb,
 ): TaskKind<PlacementInput> {
+  const parts = { operationOf, together: createCopiesTogether(), takeRoom };
   return defineTaskKind({
     name,
     list: verb,
@@ -32,8 +34,9 @@ export function placementKind(
     checkpoint: placementCheckpoint,
     chunk: manifestChunk,
     maxRetries: MAX_RETRIES,
+    smallBytes: TOGETHER_BYTES,
     async run(run) {
-      const placement = await beginPlacement(run, verb, operationOf, takeRoom);
+      const placement = await beginPlacement(run, verb, parts);
       const [source, target] = placesOfRun(placement);
       const changed = verb === 'move' ? [source, target] : [target];
       let isDone = false;

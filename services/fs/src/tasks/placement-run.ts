@@ -1,7 +1,8 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
-import { type CopiesTogether, createCopiesTogether } from '../domain/changing/copies-together.ts';
+import type { CopiesTogether } from '../domain/changing/copies-together.ts';
+import type { FileCopy } from '../domain/changing/copy-file.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
@@ -57,8 +58,8 @@ export interface PlacementRun {
   ends(): Promise<PlacementEnds>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
   assertLease(): Promise<void>;
-  /** Copies small files together where their storages can; one for the whole attempt. */
-  readonly together: CopiesTogether;
+  /** Copies a small file together with others, also of other tasks, where their storages can. */
+  readonly together: NonNullable<FileCopy['together']>;
   /** Which folders are one, as long as this attempt copies. */
   readonly folderPairs: FolderPairs;
   /** Writes a checkpoint if the last one is old enough, or in any case. */
@@ -83,11 +84,19 @@ export interface PlacementRun {
   tell(isSure: boolean, ...paths: readonly VirtualPath[]): void;
 }
 
+/** What the runs of a kind have of the service. */
+export interface PlacementParts {
+  /** The frame of a run, with the rights of today. */
+  readonly operationOf: (run: PlacementTaskRun) => Promise<Operation>;
+  readonly together: CopiesTogether;
+  /** For what the store keeps of a run. */
+  readonly takeRoom?: TakeRoom | undefined;
+}
+
 export async function beginPlacement(
   run: PlacementTaskRun,
   verb: Verb,
-  operationOf: (run: PlacementTaskRun) => Promise<Operation>,
-  takeRoom?: TakeRoom,
+  { operationOf, together, takeRoom }: PlacementParts,
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
   const manifest = await openManifest(run.chunks, state, takeRoom);
@@ -137,7 +146,7 @@ export async function beginPlacement(
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease: () => run.assertLease(),
-    together: createCopiesTogether({ signal: run.signal, mayPublishUntil: () => run.heldUntil() }),
+    together: (copy) => together.copy(copy, () => run.heldUntil()),
     folderPairs: createFolderPairs(run.signal),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();

@@ -5,7 +5,7 @@ import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
 import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
 import { renameEntry } from '../domain/changing/operations/rename-entry.ts';
-import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
+import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
@@ -296,6 +296,38 @@ describe('C16: a guarded file that appears after the look', () => {
       await runPlacement(operation, 'move', input).catch(() => undefined);
     expect([await memory.textOf('/b/late'), await memory.textOf('/b/free')]).toEqual(['older', 'new']);
   });
+});
+
+it('entries are looked at several at a time, and the first that is refused says so for all', async () => {
+  const [source, target] = [createTestDriver('From'), createTestDriver('To')];
+  const memory = await openTree({
+    drivers: [source.definition, target.definition],
+    storages: [
+      { mount_path: '/from', driver: 'From' },
+      { mount_path: '/to', driver: 'To' },
+    ],
+  });
+  const names = Array.from({ length: 40 }, (_, index) => `f${index}`);
+  for (const name of names) await memory.put(`/from/${name}`, name);
+  for (const name of ['f20', 'f21']) await memory.put(`/to/${name}`, 'taken');
+  let looks = 0;
+  let most = 0;
+  source.beforeCalls(async () => {
+    looks += 1;
+    most = Math.max(most, looks);
+    await new Promise(setImmediate);
+    looks -= 1;
+  });
+  const plan = (wanted: string[]) =>
+    placeEntries(memory.operation(), placement('/from', '/to', wanted), 'copy', async (items) => void queued.push(...items));
+  const queued: Item[] = [];
+  await plan(names.slice(0, 20));
+  expect(queued.map(({ source }) => source)).toEqual(names.slice(0, 20).map((name) => `/from/${name}`));
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(16);
+  expect(await refusalOf(plan(names))).toEqual(['ENTRY_EXISTS', 'file [f20] exists']);
+  expect(await refusalOf(plan([...names.slice(0, 18), 'gone', ...names.slice(18)]))).toEqual(['ENTRY_NOT_FOUND', expect.any(String)]);
+  expect(queued).toHaveLength(20);
 });
 
 it('a name of several segments is refused before anything is asked of it', async () => {

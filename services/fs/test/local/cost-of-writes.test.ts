@@ -90,9 +90,9 @@ it('of files that are stored together only a few are synced at once, and all bef
   });
   const files = Array.from({ length: 40 }, (_, index) => ({
     ...{ path: at(`/${index}`), overwrite: false, modifiedMs: undefined },
-    ...{ start: index, end: index + 1 },
+    ...{ start: index, end: index + 1, untilMs: Number.POSITIVE_INFINITY },
   }));
-  await disk.writeMany(NEVER, files, Buffer.from('x'.repeat(40)), Number.POSITIVE_INFINITY);
+  await disk.writeMany(NEVER, files, Buffer.from('x'.repeat(40)));
   expect([most, synced]).toEqual([8, 40]);
   expect(named).toEqual(files.map(() => true));
 });

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { AppError } from '@wharf/errors';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guardDataFolder } from '../../src/domain/mounts/data-folder-guard.ts';
@@ -39,19 +40,22 @@ describe('writing', () => {
   it('of several files in one call asks again where the answer holds no more, and then gives no name against it', async () => {
     const { root } = await makeFolders();
     const driver = await openLocal(root);
-    const files = ['/a', '/d/b'].map((file) => ({ file: at(file), content: Buffer.from(file), overwrite: false }));
     const over = async () => performance.now() - 1;
+    const file = (place: string, mayPublishUntil = over) => ({
+      ...{ file: at(place), content: Buffer.from(place), overwrite: false, mayPublishUntil },
+    });
     let asked = 0;
-    const refusal = new Error('another has it');
+    const refusal = new AppError('CANCELLED', 'another has it');
     const refusing = async () => {
       asked += 1;
       if (asked > 1) throw refusal;
       return over();
     };
-    await expect(driver.writeMany(files, { mayPublishUntil: refusing })).rejects.toBe(refusal);
-    expect(await settledNames(root)).toEqual(['d']);
+    const [refused, stored] = await driver.writeMany([file('/d/c', refusing), file('/a')]);
+    expect([refused, stored]).toEqual([refusal, expect.objectContaining({ name: 'a' })]);
+    expect(await settledNames(root)).toEqual(['a', 'd']);
     expect(await namesIn(driver, '/d')).toEqual([]);
-    expect((await driver.writeMany(files, { mayPublishUntil: over })).map((entry) => 'name' in entry && entry.name)).toEqual(['a', 'b']);
+    expect((await driver.writeMany([file('/d/b')])).map((entry) => 'name' in entry && entry.name)).toEqual(['b']);
     expect([await textOf(driver, '/a'), await textOf(driver, '/d/b')]).toEqual(['/a', '/d/b']);
   });
 
@@ -130,11 +134,11 @@ describe.runIf(mounts)('a disk of its own', () => {
     expect(files).toBeGreaterThan(20);
     expect(await freeMib()).toBeGreaterThan(2);
     const draft = await driver.openDraft(at('/draft'), 'f'.repeat(32), { create: true });
-    const whole = { file: at('/whole'), content: big, overwrite: false };
+    const whole = { file: at('/whole'), content: big, overwrite: false, mayPublishUntil: async () => Number.POSITIVE_INFINITY };
     const outcomes = await Promise.all(
       [
         driver.write(at('/sized'), piecesOf(big), { overwrite: false, sizeBytes: big.byteLength }),
-        driver.writeMany([whole], { mayPublishUntil: async () => Number.POSITIVE_INFINITY }),
+        driver.writeMany([whole]),
         driver.copy(at('/file-0'), at('/copy'), { overwrite: false }),
         draft.write(0, piecesOf(big)),
       ].map(codeOf),

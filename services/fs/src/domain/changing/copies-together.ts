@@ -1,13 +1,7 @@
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
-import {
-  type Entry,
-  type StorageDriver,
-  supports,
-  type WholeFile,
-  type WholeWrite,
-  type WriteManyOptions,
-} from '../../driver-contract/storage-driver.ts';
+import { type Entry, type StorageDriver, supports, type WholeFile, type WholeWrite } from '../../driver-contract/storage-driver.ts';
 import type { CopiedFile, FileCopy } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
 
@@ -16,10 +10,14 @@ export const TOGETHER_BYTES = 64 * 1024;
 /** Files of one call of a storage: a few milliseconds of its thread. */
 const MOST_AT_ONCE = 16;
 
-/** Copies of small files of one task: those that are wanted in the same moment are read in one call, and stored in one. */
+/** Copies of small files, of whatever tasks: those that are wanted in the same moment are read in one call, and stored in one. */
 export interface CopiesTogether {
-  /** As `copyFile`. @returns undefined: it is to be copied by itself */
-  copy(copy: FileCopy): Promise<CopiedFile | undefined>;
+  /**
+   * As `copyFile`. What ends one of them ends no other one.
+   *
+   * @param mayPublishUntil asked for this file alone, as in WholeWrite. @returns undefined: it is to be copied by itself
+   */
+  copy(copy: FileCopy, mayPublishUntil: WholeWrite['mayPublishUntil']): Promise<CopiedFile | undefined>;
 }
 
 /** Whether small files are read and stored together where they come from and go to. */
@@ -27,28 +25,36 @@ export function areCopiedTogether(from: Pick<Place, 'driver'>, to: Pick<Place, '
   return supports(from.driver, 'readMany') && supports(to.driver, 'writeMany');
 }
 
-/** @param options.mayPublishUntil asked for the files of each call together */
-export function createCopiesTogether({ signal, mayPublishUntil }: WriteManyOptions): CopiesTogether {
+export function createCopiesTogether(): CopiesTogether {
   const readings = new WeakMap<StorageDriver, (file: MountPath) => Promise<WholeFile | undefined>>();
   const writings = new WeakMap<StorageDriver, (write: WholeWrite) => Promise<Entry | AppError>>();
   return {
-    async copy({ from, to, overwrite, onOpened, onBytes }) {
+    async copy({ from, to, overwrite, signal, onOpened, onBytes }, mayPublishUntil) {
       const [source, target] = [from.driver, to.driver];
       if (!supports(source, 'readMany') || !supports(target, 'writeMany')) return undefined;
       const read = kept(readings, source, () =>
-        gathered((files: readonly MountPath[]) => source.readMany(files, { signal, maxBytes: TOGETHER_BYTES })),
+        gathered((files: readonly MountPath[]) => source.readMany(files, { maxBytes: TOGETHER_BYTES })),
       );
-      const write = kept(writings, target, () =>
-        gathered((files: readonly WholeWrite[]) => target.writeMany(files, { signal, mayPublishUntil })),
-      );
-      const file = await read(from.path);
+      const write = kept(writings, target, () => gathered((files: readonly WholeWrite[]) => target.writeMany(files)));
+      const file = await unlessAborted(signal, read(from.path));
       // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
       if (!file || file.entry.hashes || file.entry.sizeBytes !== file.bytes.byteLength) return undefined;
       await onOpened?.(file.bytes.byteLength);
-      const stored = await write({ file: to.path, content: file.bytes, overwrite, modifiedAt: file.entry.modifiedAt });
-      if (AppError.is(stored)) throw stored;
-      onBytes?.(file.bytes.byteLength);
-      return { source: file.entry, target: stored, readBytes: undefined };
+      let refusal: { readonly error: unknown } | undefined;
+      const ask = async () => {
+        try {
+          signal.throwIfAborted();
+          return await mayPublishUntil();
+        } catch (error) {
+          refusal = { error };
+          throw error;
+        }
+      };
+      const { bytes: content, entry } = file;
+      const stored = await write({ file: to.path, content, overwrite, modifiedAt: entry.modifiedAt, mayPublishUntil: ask });
+      if (AppError.is(stored)) throw refusal ? refusal.error : stored;
+      onBytes?.(content.byteLength);
+      return { source: entry, target: stored, readBytes: undefined };
     },
   };
 }

@@ -43,19 +43,20 @@ export interface FolderPairs {
 
 /** What is found out holds for as long as one attempt at something takes: what is mounted, and where links lead, changes. */
 export function createFolderPairs(signal: AbortSignal): FolderPairs {
-  /** By both paths; forgotten when either storage is opened anew. */
-  const known = new LRUCache<string, Promise<boolean>>({ max: MAX_PAIRS });
+  /** By both paths; forgotten when either storage is opened anew. Most copies never ask, and to make it costs more than they do. */
+  let known: LRUCache<string, Promise<boolean>> | undefined;
   let drivers: readonly [StorageDriver, StorageDriver] | undefined;
   return {
     areOne(from, to) {
       const [here, there] = [folderOf(from), folderOf(to)];
       if (from.driver === to.driver && here.path === there.path) return Promise.resolve(from.path === to.path);
-      if (drivers?.[0] !== from.driver || drivers[1] !== to.driver) known.clear();
+      if (!known || drivers?.[0] !== from.driver || drivers[1] !== to.driver) known = new LRUCache({ max: MAX_PAIRS });
       drivers = [from.driver, to.driver];
+      const pairs = known;
       const key = `${here.path}\0${there.path}`;
-      const asked = known.get(key) ?? showOneFolder(here, there, signal);
-      known.set(key, asked);
-      asked.catch(() => known.delete(key));
+      const asked = pairs.get(key) ?? showOneFolder(here, there, signal);
+      pairs.set(key, asked);
+      asked.catch(() => pairs.delete(key));
       return asked;
     },
   };

@@ -78,7 +78,7 @@ export function createUploadClaims({ store, clock }: UploadClaimsOptions): Uploa
       const names = [...writing.keys()];
       const earlier = names.slice(0, names.indexOf(writer)).filter((known) => known.endsWith(`-${id}-${key}`));
       isAfterAnother ||= earlier.length > 0;
-      await unlessAborted(stop, earlier.length > 0 ? Promise.all(earlier.map(end)) : delay(POLL_MS));
+      await unlessAborted<unknown>(stop, earlier.length > 0 ? Promise.all(earlier.map(end)) : delay(POLL_MS));
     }
   };
 

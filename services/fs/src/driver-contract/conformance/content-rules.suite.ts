@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
 import { expect } from 'vitest';
 import { at, codeOf, collect, digest, namesIn, pattern, put, refuses, text, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
@@ -49,18 +50,16 @@ function manyRules(rule: Rule): void {
         content: Buffer.from(content),
         overwrite,
         modifiedAt,
+        ...always,
       });
-      const stored = await driver.writeMany(
-        [
-          file('/old', 'new'),
-          file('/kept', 'x', false),
-          file('/folder', 'x'),
-          file('/new/deep/file', 'of its own', false),
-          file('/old/below', 'x'),
-          file('/empty', ''),
-        ],
-        always,
-      );
+      const stored = await driver.writeMany([
+        file('/old', 'new'),
+        file('/kept', 'x', false),
+        file('/folder', 'x'),
+        file('/new/deep/file', 'of its own', false),
+        file('/old/below', 'x'),
+        file('/empty', ''),
+      ]);
       expect(stored.map((outcome) => (outcome instanceof Error ? outcome.code : outcome.name))).toEqual([
         'old',
         'ENTRY_EXISTS',
@@ -82,12 +81,23 @@ function manyRules(rule: Rule): void {
   );
   rule('several small files get no name where that is refused', ['writeMany', 'write'], async (driver) => {
     await put(driver, '/old', 'old');
-    const refusal = new Error('no');
-    const files = ['/old', '/new'].map((path) => ({ file: at(path), content: Buffer.from('new'), overwrite: true }));
-    await expect(driver.writeMany(files, { mayPublishUntil: () => Promise.reject(refusal) })).rejects.toBe(refusal);
-    await refuses('CANCELLED', driver.writeMany(files, { ...always, signal: AbortSignal.abort() }));
+    const refusal = new AppError('CANCELLED', 'no');
+    const refused = { mayPublishUntil: () => Promise.reject(refusal) };
+    const file = (path: string, may: typeof always) => ({ file: at(path), content: Buffer.from('new'), overwrite: true, ...may });
+    expect(await driver.writeMany(['/old', '/new'].map((path) => file(path, refused)))).toEqual([refusal, refusal]);
+    const signal = AbortSignal.abort();
+    await refuses(
+      'CANCELLED',
+      driver.writeMany(
+        ['/old', '/new'].map((path) => file(path, always)),
+        { signal },
+      ),
+    );
     expect(await namesIn(driver, '/')).toEqual(['old']);
     expect(await textOf(driver, '/old')).toBe('old');
+    const [kept, stored] = await driver.writeMany([file('/old', refused), file('/new', always)]);
+    expect([kept, stored]).toEqual([refusal, await driver.stat(at('/new'))]);
+    expect([await textOf(driver, '/old'), await textOf(driver, '/new')]).toEqual(['old', 'new']);
   });
 }
 

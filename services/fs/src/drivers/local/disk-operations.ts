@@ -54,8 +54,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
     writeWhole: (_signal: AbortSignal, file: SmallWrite) => writes.writeWhole(file),
     readMany: (_signal: AbortSignal, paths: readonly MountPath[], maxBytes: number) => reads.readMany(paths, maxBytes),
-    writeMany: (_signal: AbortSignal, files: readonly PlacedWrite[], bytes: Uint8Array, untilMs: number) =>
-      writes.writeMany(files, bytes, untilMs),
+    writeMany: (_signal: AbortSignal, files: readonly PlacedWrite[], bytes: Uint8Array) => writes.writeMany(files, bytes),
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     seal: (_signal: AbortSignal, fd: number, path: MountPath, overwrite: boolean, isDraft: boolean) =>
       writes.seal(fd, path, overwrite, isDraft),

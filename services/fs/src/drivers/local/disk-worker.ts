@@ -29,6 +29,17 @@ function serve(settings: LocalSettings): void {
     memory = [];
   };
 
+  let late: DiskAnswer[] = [];
+  /** What ends together, such as files that shared the sync of their folder, is told together: a message costs as much as a small file. */
+  const reportLate = (answer: DiskAnswer) => {
+    late.push(answer);
+    if (late.length > 1) return;
+    setImmediate(() => {
+      report(late, false);
+      late = [];
+    });
+  };
+
   /** Answers the callers whom one run served; undefined when that is for later. */
   const begin = (call: DiskCall): DiskAnswer | undefined => {
     const { ids, operation } = call;
@@ -42,8 +53,8 @@ function serve(settings: LocalSettings): void {
       if (abort !== undefined) running.set(id, abort);
       result
         .then(
-          (value: unknown) => report([{ ids, result: value }], false),
-          (error) => report([failure(ids, error)], false),
+          (value: unknown) => reportLate({ ids, result: value }),
+          (error) => reportLate(failure(ids, error)),
         )
         .finally(() => running.delete(id));
       return undefined;

@@ -43,6 +43,8 @@ export interface SmallWrite {
 export interface PlacedWrite extends Omit<SmallWrite, 'content'> {
   readonly start: number;
   readonly end: number;
+  /** By {@link monotonicMs}: later it gets no name. */
+  readonly untilMs: number;
 }
 
 export type ManyWritten = PackedEntry | DiskFailure | 'too late';
@@ -113,9 +115,9 @@ export class DiskWrites {
   }
 
   /** The same of several at once. @returns in their order what each became; 'too late': it has got no name, for the time was over */
-  writeMany(files: readonly PlacedWrite[], bytes: Uint8Array, untilMs: number): Promise<ManyWritten[]> {
+  writeMany(files: readonly PlacedWrite[], bytes: Uint8Array): Promise<ManyWritten[]> {
     return Promise.all(
-      files.map(({ start, end, ...file }) =>
+      files.map(({ start, end, untilMs, ...file }) =>
         this.writeWhole({ ...file, content: bytes.subarray(start, end) }, untilMs).catch((error: unknown) =>
           error instanceof TooLate ? 'too late' : diskFailure(error),
         ),

@@ -24,7 +24,6 @@ import type {
   StorageDriver,
   WholeFile,
   WholeWrite,
-  WriteManyOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -175,9 +174,8 @@ export class LocalDriver implements StorageDriver {
     });
   }
 
-  writeMany(files: readonly WholeWrite[], { signal, mayPublishUntil }: WriteManyOptions): Promise<readonly (Entry | AppError)[]> {
-    const write = (allowed: readonly WholeWrite[]) =>
-      this.#calls.run(signal, (call) => this.#writeMany(allowed, { signal: call.signal, mayPublishUntil }, call));
+  writeMany(files: readonly WholeWrite[], { signal }: CallOptions = {}): Promise<readonly (Entry | AppError)[]> {
+    const write = (allowed: readonly WholeWrite[]) => this.#calls.run(signal, (call) => this.#writeMany(allowed, call));
     return unlessRefused(files, ({ file }) => checkUnreserved(file), write);
   }
 
@@ -251,42 +249,32 @@ export class LocalDriver implements StorageDriver {
     }
   }
 
-  async #writeMany(
-    files: readonly WholeWrite[],
-    { signal, mayPublishUntil }: WriteManyOptions,
-    call: Call,
-  ): Promise<readonly (Entry | AppError)[]> {
-    const leftMs = (await mayPublishUntil()) - performance.now();
-    throwIfAborted(signal);
+  async #writeMany(files: readonly WholeWrite[], call: Call): Promise<readonly (Entry | AppError)[]> {
+    const untils = await Promise.all(files.map(({ mayPublishUntil }) => mayPublishUntil().catch(AppError.from)));
+    throwIfAborted(call.signal);
     call.commit();
-    const { placed, bytes } = packed(files);
-    const written = await this.#disk.call('writeMany', [placed, bytes, monotonicMs() + leftMs]);
+    const { placed, bytes } = packed(files, untils);
+    const written = placed.length === 0 ? [] : [...(await this.#disk.call('writeMany', [placed, bytes]))];
     const outcomes: (Entry | AppError)[] = [];
     for (const [index, each] of files.entries()) {
-      const outcome = written[index] ?? 'too late';
-      if (outcome === 'too late') outcomes.push(await this.#writeLate(each, mayPublishUntil, call));
+      const until = untils[index];
+      const outcome = AppError.is(until) ? until : (written.shift() ?? 'too late');
+      if (outcome === 'too late') outcomes.push(await this.#writeLate(each, call));
+      else if (AppError.is(outcome)) outcomes.push(outcome);
       else outcomes.push('code' in outcome ? fromDisk(outcome) : unpackOne(each.file, outcome));
     }
     return outcomes;
   }
 
   /** Where it took longer to make a content durable than the answer held: asks when it is durable. */
-  async #writeLate({ file, content, ...how }: WholeWrite, ask: () => Promise<unknown>, call: Call): Promise<Entry | AppError> {
+  async #writeLate({ file, content, mayPublishUntil, ...how }: WholeWrite, call: Call): Promise<Entry | AppError> {
     const pieces = (async function* () {
       yield content;
     })();
-    let refusal: unknown;
-    const beforePublish = async () => {
-      await ask().catch((error: unknown) => {
-        refusal = error;
-        throw error;
-      });
-    };
+    const beforePublish = async () => void (await mayPublishUntil());
     try {
       return await this.#write(file, pieces, { ...how, sizeBytes: content.byteLength, beforePublish }, call);
     } catch (error) {
-      // That concerns all of them.
-      if (error === refusal) throw error;
       return AppError.from(error);
     }
   }
@@ -312,15 +300,19 @@ export class LocalDriver implements StorageDriver {
   }
 }
 
-/** Files with their contents in one piece of memory, which is handed over to the thread that stores them. */
-function packed(files: readonly WholeWrite[]): { placed: PlacedWrite[]; bytes: Uint8Array } {
-  const bytes = new Uint8Array(files.reduce((sum, { content }) => sum + content.byteLength, 0));
+/** Files that may get their names, with their contents in one piece of memory, which is handed over to the thread that stores them. */
+function packed(files: readonly WholeWrite[], untils: readonly (number | AppError)[]): { placed: PlacedWrite[]; bytes: Uint8Array } {
+  const allowed = files.flatMap((each, index) => {
+    const until = untils[index];
+    return typeof until === 'number' ? [{ ...each, leftMs: until - performance.now() }] : [];
+  });
+  const bytes = new Uint8Array(allowed.reduce((sum, { content }) => sum + content.byteLength, 0));
   let at = 0;
-  const placed = files.map(({ file, content, overwrite, modifiedAt }) => {
+  const placed = allowed.map(({ file, content, overwrite, modifiedAt, leftMs }) => {
     const start = at;
     bytes.set(content, start);
     at += content.byteLength;
-    return { path: file, start, end: at, overwrite, modifiedMs: modifiedAt?.getTime() };
+    return { path: file, start, end: at, overwrite, modifiedMs: modifiedAt?.getTime(), untilMs: monotonicMs() + leftMs };
   });
   return { placed, bytes };
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { StorageDriver, WholeWrite } from '../../driver-contract/storage-driver.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 
 /** The same driver, which takes several small files in one call. */
@@ -19,10 +19,13 @@ export function withMany(driver: StorageDriver): StorageDriver {
       ),
     writeMany:
       write &&
-      (async (files, { mayPublishUntil, signal }) => {
+      (async (files, { signal } = {}) => {
         throwIfAborted(signal);
-        await mayPublishUntil();
-        return Promise.all(files.map(({ file, content, ...how }) => write(file, only(content), how).catch(AppError.from)));
+        const store = async ({ file, content, mayPublishUntil, ...how }: WholeWrite) => {
+          await mayPublishUntil();
+          return write(file, only(content), how);
+        };
+        return Promise.all(files.map((each) => store(each).catch(AppError.from)));
       }),
   });
 }

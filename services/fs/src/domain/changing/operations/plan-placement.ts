@@ -33,6 +33,9 @@ export interface Item {
   readonly conflict: Conflict;
 }
 
+/** Entries that are looked at together, where they come from and where they go: a storage of this machine answers for all of them at once. */
+const LOOKS_AT_ONCE = 16;
+
 /** Checks a whole move or copy, and says what is to be done for each entry. Changes nothing. */
 export async function planPlacement(operation: Operation, request: Placement, verb: 'move' | 'copy'): Promise<Item[]> {
   const { snapshot, actor } = operation;
@@ -47,8 +50,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 
   const items = new Map<VirtualPath, Item>();
   const pace = createPace(operation.signal);
-  for (const source of await innerPaths(from, request.names, pace)) {
-    await pace.step();
+  const plan = async (source: VirtualPath) => {
     if (verb === 'move') requireUnprotected(snapshot, actor, source, 'move');
     snapshot.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     if (verb === 'move') requireNoGuard(operation, source);
@@ -57,15 +59,22 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     const target = childPath(to, name);
     snapshot.rules.requireEntry(actor, target, 'create');
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
-    const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
-    if (item === undefined) continue;
+    return planItem(operation, request, { source, target, isCopied: verb === 'copy' });
+  };
+  const take = async (item: Item) => {
     if (items.size === 0) await requireNoFile(operation, to, item.to);
     // Two of one name would end in one place: the later one would replace the earlier.
-    if (items.has(target)) {
-      if (request.skip_existing) continue;
-      throw nameTaken(name);
+    if (!items.has(item.target)) items.set(item.target, item);
+    else if (!request.skip_existing) throw nameTaken(baseName(item.target));
+  };
+  const sources = await innerPaths(from, request.names, pace);
+  for (let start = 0; start < sources.length; start += LOOKS_AT_ONCE) {
+    await pace.step();
+    // The first that is refused, in their order, refuses the whole.
+    for (const planned of await Promise.allSettled(sources.slice(start, start + LOOKS_AT_ONCE).map(plan))) {
+      if (planned.status === 'rejected') throw planned.reason;
+      if (planned.value) await take(planned.value);
     }
-    items.set(target, item);
   }
   return [...items.values()];
 }
