@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
-/** Accounts, sessions or the permanent token changed. Published by auth. */
-export const accountsChanged = { name: 'wharf.auth.accounts-changed.v1', schema: z.object({ revision: z.number() }) };
+/** Accounts, sessions or the permanent token changed. Published by auth. `sessionId`: that session ended, and nothing else changed. */
+export const accountsChanged = {
+  name: 'wharf.auth.accounts-changed.v1',
+  schema: z.object({ revision: z.number(), sessionId: z.string().optional() }),
+};
 
 /** Storages, settings or rules changed. Published by admin. `storageId` names the storage, when it was one. */
 export const configurationChanged = {

@@ -108,7 +108,7 @@ export function createGatewayService(
   });
   const isStopping = () => kit.readiness.missing().includes('stopping');
 
-  kit.bus.subscribe(accountsChanged, () => callers.invalidate());
+  kit.bus.subscribe(accountsChanged, callers.hear);
   kit.bus.subscribe(configurationChanged, () => settingsCache.invalidate());
 
   return {

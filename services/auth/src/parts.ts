@@ -1,12 +1,4 @@
-import {
-  type createChangeAnnouncer,
-  createLoginTokens,
-  keyedDigest,
-  plainAddress,
-  type ServiceKit,
-  seal,
-  unseal,
-} from '@wharf/service-kit';
+import { type ChangeAnnouncer, createLoginTokens, keyedDigest, plainAddress, type ServiceKit, seal, unseal } from '@wharf/service-kit';
 import { createAudited } from './api/audited.ts';
 import type { AuthConfig } from './config.ts';
 import { qrImage } from './crypto/qr-image.ts';
@@ -24,17 +16,23 @@ import type { AuthStores } from './store/stores.ts';
 
 export type AuthParts = ReturnType<typeof createParts>;
 
+/** All that changed. */
+export interface EndedSession {
+  readonly sessionId: string;
+}
+
 /** What the RPCs work with, over what is kept. @param announcer tells everybody that the accounts have changed */
 export function createParts(
   config: Pick<AuthConfig, 'tokenHours'>,
   kit: Pick<ServiceKit, 'clock' | 'keys' | 'logger'>,
   stores: AuthStores,
   passwords: Passwords,
-  announcer: ReturnType<typeof createChangeAnnouncer>,
+  announcer: ChangeAnnouncer<EndedSession>,
 ) {
   const { clock, keys } = kit;
   const { users, sessions } = stores;
   const changed = () => announcer.announce();
+  const sessionEnded = (sessionId: string) => announcer.announce({ sessionId });
   const lockout = (limit: Parameters<typeof createLockout>[1]) => createLockout(stores.loginAttempts, limit, clock);
   const atRest = { seal: (text: string) => seal(keys.atRest, text), unseal: (sealed: string) => unseal(keys.atRest, sealed) };
   const digest = (text: string) => keyedDigest(keys.digest, text);
@@ -86,6 +84,7 @@ export function createParts(
     audit,
     audited,
     changed,
+    sessionEnded,
     twoStep,
     logIn,
     accounts: accountsOver(stores, { changed, passwords, clock }),

@@ -6,7 +6,7 @@ import { createArgon2 } from './crypto/argon2.ts';
 import { ADMIN_ID, firstStart } from './domain/first-start.ts';
 import { createPasswords } from './domain/passwords.ts';
 import { resetAdminPassword } from './domain/reset-admin-password.ts';
-import { createParts } from './parts.ts';
+import { createParts, type EndedSession } from './parts.ts';
 import { createStores } from './store/stores.ts';
 
 export interface AuthOptions extends Pick<AuthConfig, 'adminPassword' | 'tokenHours'> {
@@ -28,10 +28,10 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
     },
   });
   /** What every write ends with: the new revision, told to everybody. */
-  const announcer = createChangeAnnouncer({
+  const announcer = createChangeAnnouncer<EndedSession>({
     nextRevision: stores.counters.nextRevision,
-    publish(revision) {
-      kit.bus.publish(accountsChanged, { revision });
+    publish(revision, ended) {
+      kit.bus.publish(accountsChanged, { revision, ...ended });
       return kit.bus.sent();
     },
     onError: (error) => kit.logger.warn({ err: error }, 'a change of the accounts is not counted yet'),

@@ -192,9 +192,9 @@ export function createFsService(
         configuration.invalidate();
         keeper.wake();
       });
-      bus.subscribe(accountsChanged, () => {
-        configuration.invalidateToken();
-        callers.invalidate();
+      bus.subscribe(accountsChanged, (event) => {
+        if (event.sessionId === undefined) configuration.invalidateToken();
+        callers.hear(event);
       });
       bus.subscribe(entryChanged, (event) => {
         if (event.replica !== replica) forget(event.paths);

@@ -111,6 +111,42 @@ describe('callers', () => {
     await expect(callers.establish(token)).rejects.toThrow(message);
   });
 
+  it('the end of one session is no matter of others, as long as no event was missed', async () => {
+    const { world, callers, tokens, claims } = setUp();
+    const [ended, other] = [tokens.sign(claims()), tokens.sign(claims({ sid: 'sid-2' }))];
+    world.sessions.set('sid-2', 'ann');
+    callers.hear({ revision: 7 });
+    const both = () => Promise.all([ended, other].map((token) => callers.establish(token)));
+    await both();
+    world.sessions.delete('sid-1');
+    callers.hear({ revision: 8, sessionId: 'sid-1' });
+    await expect(callers.establish(ended)).rejects.toThrow('token is invalidated');
+    await callers.establish(other);
+    expect(world.reads).toBe(3);
+    // One of a revision between was missed, or comes late.
+    for (const revision of [10, 9]) {
+      callers.hear({ revision, sessionId: 'sid-3' });
+      const before = world.reads;
+      await callers.establish(other);
+      expect(world.reads).toBe(before + 1);
+    }
+    callers.hear({ revision: 11 });
+    world.sessions.delete('sid-2');
+    await expect(callers.establish(other)).rejects.toThrow('token is invalidated');
+  });
+
+  it('a session that ends while it is read is not remembered', async () => {
+    const { world, callers, tokens, claims } = setUp();
+    const token = tokens.sign(claims());
+    callers.hear({ revision: 1 });
+    const early = callers.establish(token);
+    while (world.reads < 1) await Promise.resolve();
+    world.sessions.clear();
+    callers.hear({ revision: 2, sessionId: 'sid-1' });
+    await early;
+    await expect(callers.establish(token)).rejects.toThrow('token is invalidated');
+  });
+
   it('a change without an event is seen after five seconds', async () => {
     const { world, callers, tokens, claims } = setUp();
     const token = tokens.sign(claims());

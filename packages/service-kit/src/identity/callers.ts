@@ -52,6 +52,8 @@ export interface Callers {
   establish(authorization: string | undefined, options?: { isReading: boolean }): Promise<Caller>;
   /** Forgets what was read: an account, a session or the permanent token changed. */
   invalidate(): void;
+  /** Forgets what an event of auth is about: the session that ended, or everything, also where an event before it was missed. */
+  hear(event: { readonly revision: number; readonly sessionId?: string | undefined }): void;
 }
 
 const REMEMBERED_SESSIONS = 10_000;
@@ -101,6 +103,13 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
     return (await store.askOrKeep<{ value: unknown }>(reading, () => find(key, MAX_KEPT_MS))).value as Value;
   };
 
+  /** The newest revision of an event. */
+  let heard: number | undefined;
+  const invalidate = () => {
+    reading.clear();
+    remembered.clear();
+  };
+
   const guest = async (look: Look): Promise<Caller> => {
     const user = await look('guest', () => reads.findUserByRole(ROLE.guest));
     if (!user || user.disabled) throw new AppError('UNAUTHENTICATED', 'Guest user is disabled, login please');
@@ -119,7 +128,7 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
         return callerOf(admin, '');
       }
       const claims = tokens.verify(token);
-      const session = await look(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
+      const session = await look(keyOfSession(claims.sid), () => reads.findSessionUser(claims.sid));
       // The session may be gone because the user was deleted or disabled, or has a new password. Clients expect to be told which.
       const user = session ? session.user : await look(`name ${claims.username}`, () => reads.findUserByName(claims.username));
       if (!user || user.username !== claims.username) throw new AppError('UNAUTHENTICATED', 'failed find user: record not found');
@@ -128,12 +137,18 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
       if (!session) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
       return callerOf(user, claims.sid);
     },
-    invalidate() {
-      reading.clear();
-      remembered.clear();
+    invalidate,
+    hear({ revision, sessionId }) {
+      const isNext = heard !== undefined && revision === heard + 1;
+      heard = Math.max(heard ?? revision, revision);
+      if (!isNext || sessionId === undefined) return invalidate();
+      reading.delete(keyOfSession(sessionId));
+      remembered.delete(keyOfSession(sessionId));
     },
   };
 }
+
+const keyOfSession = (id: string) => `session ${id}`;
 
 function callerOf(user: AccountUser, sessionId: string): Caller {
   const { id, username, role, permission } = user;

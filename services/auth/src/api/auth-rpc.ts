@@ -33,14 +33,14 @@ import { verifyOtp } from './verify-otp.ts';
 
 /** Who may call what, and what becomes an entry of the audit trail. */
 export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => Date) {
-  const { accounts, appPasswords, audited, changed, logIn, permanentToken, sshKeys, twoStep } = parts;
+  const { accounts, appPasswords, audited, logIn, permanentToken, sessionEnded: ended, sshKeys, twoStep } = parts;
   return defineRpcService(AuthServiceDefinition, {
     // Only the gateway knows where a client is, and lockouts count by that.
     login: forServices(login(logIn)),
     loginWithHash: forServices(loginWithHash(logIn)),
-    logout: forUsers(audited('logout', logout({ endSession: stores.sessions.remove, changed, revision: stores.counters.revision }))),
+    logout: forUsers(audited('logout', logout({ endSession: stores.sessions.remove, ended, revision: stores.counters.revision }))),
     listSessions: forUsers(listSessions((userId) => stores.sessions.list(userId, now()))),
-    revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: stores.sessions.removeOwn, changed }))),
+    revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: stores.sessions.removeOwn, ended }))),
     noteSessionUse: forServices(noteSessionUse((id) => stores.sessions.noteUse(id, now()))),
     updateCurrentUser: forUsers(
       audited('profile_updated', updateCurrentUser(accounts), ({ username, password }) => ({
