@@ -137,7 +137,7 @@ export async function beginPlacement(
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease: () => run.assertLease(),
-    together: createCopiesTogether({ signal: run.signal, mayPublishUntil: () => run.heldUntil() }),
+    together: createCopiesTogether({ signal: run.signal, isPatient: true, mayPublishUntil: () => run.heldUntil() }),
     folderPairs: createFolderPairs(run.signal),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();

@@ -28,7 +28,7 @@ export function areCopiedTogether(from: Pick<Place, 'driver'>, to: Pick<Place, '
 }
 
 /** @param options.mayPublishUntil asked for the files of each call together */
-export function createCopiesTogether({ signal, mayPublishUntil }: WriteManyOptions): CopiesTogether {
+export function createCopiesTogether({ mayPublishUntil, ...call }: WriteManyOptions): CopiesTogether {
   const readings = new WeakMap<StorageDriver, (file: MountPath) => Promise<WholeFile | undefined>>();
   const writings = new WeakMap<StorageDriver, (write: WholeWrite) => Promise<Entry | AppError>>();
   return {
@@ -36,10 +36,10 @@ export function createCopiesTogether({ signal, mayPublishUntil }: WriteManyOptio
       const [source, target] = [from.driver, to.driver];
       if (!supports(source, 'readMany') || !supports(target, 'writeMany')) return undefined;
       const read = kept(readings, source, () =>
-        gathered((files: readonly MountPath[]) => source.readMany(files, { signal, maxBytes: TOGETHER_BYTES })),
+        gathered((files: readonly MountPath[]) => source.readMany(files, { ...call, maxBytes: TOGETHER_BYTES })),
       );
       const write = kept(writings, target, () =>
-        gathered((files: readonly WholeWrite[]) => target.writeMany(files, { signal, mayPublishUntil })),
+        gathered((files: readonly WholeWrite[]) => target.writeMany(files, { ...call, mayPublishUntil })),
       );
       const file = await read(from.path);
       // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
