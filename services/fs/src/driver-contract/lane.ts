@@ -7,13 +7,12 @@ export type Leave = () => void;
 
 /**
  * So much may be under way at a time; the others wait, first come, first served. No caller has more than a share of it, however much it asks for: one
- * whose transfers stand still holds up nobody else.
+ * whose transfers stand still holds up nobody else. Those who are patient leave a quarter to those who are not.
  */
 export interface Lane {
   /** @param room what of the lane is taken; default 1. @throws AppError OVERLOADED: the turn did not come in time | CANCELLED */
   enter(options: CallOptions | undefined, room?: number): Promise<Leave>;
-  /** @param isPatient waits as long as the caller does */
-  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>, isPatient?: boolean): Promise<Result>;
+  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result>;
 }
 
 export interface LaneOptions {
@@ -26,6 +25,7 @@ export interface LaneOptions {
 
 interface Waiting {
   readonly caller: string | undefined;
+  readonly isPatient: boolean;
   readonly room: number;
   readonly take: () => void;
 }
@@ -33,20 +33,24 @@ interface Waiting {
 export function createLane({ size, share, waitMs }: LaneOptions): Lane {
   const waiting = new Set<Waiting>();
   const taken = new Map<string | undefined, number>();
-  let takenInAll = 0;
+  let [takenInAll, takenPatiently] = [0, 0];
+  const patientShare = size - Math.max(1, Math.floor(size / 4));
 
-  const isWithinShare = ({ caller, room }: Pick<Waiting, 'caller' | 'room'>) => {
+  const isWithinShare = ({ caller, isPatient, room }: Pick<Waiting, 'caller' | 'isPatient' | 'room'>) => {
+    if (isPatient && takenPatiently > 0 && takenPatiently + room > patientShare) return false;
     const own = taken.get(caller) ?? 0;
     return caller === undefined || own === 0 || own + room <= share;
   };
-  const place = (caller: string | undefined, room: number): Leave => {
+  const place = (caller: string | undefined, isPatient: boolean, room: number): Leave => {
     takenInAll += room;
+    if (isPatient) takenPatiently += room;
     taken.set(caller, (taken.get(caller) ?? 0) + room);
     let hasLeft = false;
     return () => {
       if (hasLeft) return;
       hasLeft = true;
       takenInAll -= room;
+      if (isPatient) takenPatiently -= room;
       const left = (taken.get(caller) ?? room) - room;
       if (left === 0) taken.delete(caller);
       else taken.set(caller, left);
@@ -61,8 +65,9 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
       next.take();
     }
   };
-  const enter = async ({ signal, caller }: CallOptions = {}, room = 1, isPatient = false): Promise<Leave> => {
+  const enter = async ({ signal, caller, isPatient: waits }: CallOptions = {}, room = 1): Promise<Leave> => {
     throwIfAborted(signal);
+    const isPatient = waits ?? false;
     return new Promise<Leave>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const end = () => {
@@ -72,10 +77,11 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
       };
       const own = {
         caller,
+        isPatient,
         room,
         take() {
           end();
-          resolve(place(caller, room));
+          resolve(place(caller, isPatient, room));
         },
       };
       const giveUp = (error: unknown) => {
@@ -93,9 +99,9 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
     });
   };
   return {
-    enter: (options, room) => enter(options, room),
-    async run(options, work, isPatient) {
-      const leave = await enter(options, 1, isPatient);
+    enter,
+    async run(options, work) {
+      const leave = await enter(options);
       try {
         return await work();
       } finally {

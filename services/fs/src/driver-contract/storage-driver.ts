@@ -30,6 +30,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** For whom a transfer is: no one has more than a share of those that a storage bears at once. Absent: for Wharf itself. Drivers pass it over. */
   readonly caller?: string | undefined;
+  /** Waits for its turn as long as it takes, as a task does whose answer nobody waits for, and leaves some to others. Absent: it is refused with OVERLOADED after a while. */
+  readonly isPatient?: true | undefined;
 }
 
 /** Bytes [offsetBytes, offsetBytes + lengthBytes), 0-based; without a length to the end. What lies past the end is left out. */

@@ -1,7 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { copyFile } from '../domain/changing/copy-file.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
 import { at, put, textOf } from './conformance/driver-calls.ts';
 import { createLane } from './lane.ts';
 import type { Draft, StorageDriver } from './storage-driver.ts';
@@ -53,6 +55,25 @@ describe('a lane', () => {
     own();
     hog[0]?.();
     await third;
+  });
+
+  it('keeps a quarter from those who are patient, who wait for as long as it takes', async () => {
+    const lane = createLane({ size: 8, share: 4, waitMs: SOON_MS });
+    const order: number[] = [];
+    const patient = Array.from({ length: 8 }, async (_, index) => {
+      const leave = await lane.enter({ isPatient: true });
+      order.push(index);
+      return leave;
+    });
+    const others = [await lane.enter({ caller: 'one' }), await lane.enter({ caller: 'other' })];
+    expect(order).toEqual([0, 1, 2, 3, 4, 5]);
+    await expect(lane.enter(undefined)).rejects.toSatisfy(isOverloaded);
+    for (const leave of others) leave();
+    expect(order).toHaveLength(6);
+    (await patient[0])?.();
+    (await patient[6])?.();
+    await patient[7];
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
   it('is left by who is aborted while waiting, and by who waits too long', async () => {
@@ -127,9 +148,8 @@ describe('the lanes of a storage', () => {
       await hours.promise;
     };
     const driver = withLimits(store, { names: 4, reads: 1, writes: 1 }, SOON_MS) as Required<StorageDriver>;
-    const remove = (path: string, caller: string, beforeStep?: () => Promise<void>) =>
-      driver.remove(at(path), { recursive: true, beforeStep, caller });
-    const tasks = ['/a', '/b', '/c'].map((path) => remove(path, 'hog', async () => undefined));
+    const remove = (path: string, caller: string, isPatient?: true) => driver.remove(at(path), { recursive: true, caller, isPatient });
+    const tasks = ['/a', '/b', '/c'].map((path) => remove(path, 'hog', true));
     const other = remove('/d', 'other');
     await expect(remove('/e', 'other')).rejects.toSatisfy(isOverloaded);
     expect(begun).toEqual(['/a', '/d']);
@@ -137,5 +157,29 @@ describe('the lanes of a storage', () => {
     hours.resolve();
     await Promise.all([...tasks, other]);
     expect(begun).toEqual(['/a', '/d', '/b', '/c']);
+  });
+
+  it('copies by tasks leave turns for uploads, however many there are, and wait for theirs', async () => {
+    const hours = Promise.withResolvers<void>();
+    const store = (await memoryDriver.open('')) as Required<StorageDriver>;
+    await put(store, '/file', 'content');
+    const [write, begun] = [store.write.bind(store), [] as string[]];
+    store.write = async (file, content, options) => {
+      begun.push(file);
+      if (file.startsWith('/copy')) await hours.promise;
+      return write(file, content, options);
+    };
+    const { copy: _, ...plain } = operationsOf(store);
+    const limits = { names: 8, reads: 8, writes: 4 };
+    const driver = withLimits(decorated({ ...plain, copy: undefined }), limits, SOON_MS) as Required<StorageDriver>;
+    const [from, signal] = [{ driver, path: at('/file') }, new AbortController().signal];
+    const copies = Array.from({ length: 5 }, (_each, index) =>
+      copyFile({ from, to: { driver, path: at(`/copy-${index}`) }, overwrite: false, signal, isPatient: true }),
+    );
+    await expect.poll(() => begun).toHaveLength(3);
+    await put(driver, '/upload', 'x');
+    hours.resolve();
+    await Promise.all(copies);
+    expect(begun).toHaveLength(6);
   });
 });

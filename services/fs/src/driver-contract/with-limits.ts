@@ -19,7 +19,7 @@ const WAIT_MS = 30_000;
  * Keeps what a storage is asked at once within limits, each lane first come, first served: downloads that stand still hold up neither
  * listings nor uploads. A listing takes its turn for each step, for whoever reads it may ask the storage in between.
  *
- * Every call may also throw AppError OVERLOADED: its turn did not come in time.
+ * Every call that is not patient may also throw AppError OVERLOADED: its turn did not come in time.
  */
 export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
   const operations = operationsOf(driver);
@@ -44,9 +44,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
   const [names, trees, reads, writes] = [limits.names, Math.ceil(limits.names / 2), limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
   ) as [Lane, Lane, Lane, Lane];
-  // Who goes on behind an answer has been told that it will be done.
-  const inTrees = (options: RemoveOptions, work: () => Promise<void>) =>
-    options.recursive ? trees.run(options, work, options.beforeStep !== undefined) : work();
+  const inTrees = (options: RemoveOptions, work: () => Promise<void>) => (options.recursive ? trees.run(options, work) : work());
   return decorated({
     traits: operations.traits,
     close: operations.close,

@@ -252,7 +252,16 @@ async function copyFile(
     let source: Entry | undefined;
     await placement.changing(to.driver, places.target, async () => {
       const together = isSmall(entry) ? placement.together : undefined;
-      const copy = { from, to, overwrite, signal: run.signal, onBytes, beforePublish: placement.assertLease, together };
+      const copy = {
+        from,
+        to,
+        overwrite,
+        signal: run.signal,
+        isPatient: true,
+        onBytes,
+        beforePublish: placement.assertLease,
+        together,
+      } as const;
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
       source = copied.source;
       return copied.target;

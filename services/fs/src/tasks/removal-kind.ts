@@ -105,7 +105,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     const doomed = await checked(operation, input, folder, path, begun === undefined);
     await run.assertLease();
     const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
-    const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun });
+    const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun, isPatient: true });
     if (!(await operation.snapshot.quotas.relocating([folder], remove))) {
       stayed += 1;
       staying ??= name;

@@ -33,9 +33,9 @@ export function createCopiesTogether(): CopiesTogether {
       const [source, target] = [from.driver, to.driver];
       if (!supports(source, 'readMany') || !supports(target, 'writeMany')) return undefined;
       const read = kept(readings, source, () =>
-        gathered((files: readonly MountPath[]) => source.readMany(files, { maxBytes: TOGETHER_BYTES })),
+        gathered((files: readonly MountPath[]) => source.readMany(files, { isPatient: true, maxBytes: TOGETHER_BYTES })),
       );
-      const write = kept(writings, target, () => gathered((files: readonly WholeWrite[]) => target.writeMany(files)));
+      const write = kept(writings, target, () => gathered((files: readonly WholeWrite[]) => target.writeMany(files, { isPatient: true })));
       const file = await unlessAborted(signal, read(from.path));
       // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
       if (!file || file.entry.hashes || file.entry.sizeBytes !== file.bytes.byteLength) return undefined;

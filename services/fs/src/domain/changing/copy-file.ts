@@ -14,6 +14,8 @@ export interface FileCopy {
   readonly to: Place & { readonly driver: TargetDriver };
   readonly overwrite: boolean;
   readonly signal: AbortSignal;
+  /** As of CallOptions. */
+  readonly isPatient?: true | undefined;
   /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again, as a file of unknown size grows. */
   readonly onOpened?: (bytes: number) => Promise<void>;
   /** Told of bytes as they are copied; of all at once where the storage copies itself. */
@@ -54,7 +56,16 @@ export function copiesItself(from: Pick<Place, 'driver'>, to: Pick<Place, 'drive
 }
 
 /** @returns undefined where no storage can do it itself */
-async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile | undefined> {
+async function copyInside({
+  from,
+  to,
+  overwrite,
+  signal,
+  isPatient,
+  onOpened,
+  onBytes,
+  beforePublish,
+}: FileCopy): Promise<CopiedFile | undefined> {
   const { driver } = from;
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
@@ -63,7 +74,7 @@ async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, befo
   await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
     await beforePublish?.();
-    return driver.copy(from.path, to.path, { overwrite, signal });
+    return driver.copy(from.path, to.path, { overwrite, signal, isPatient });
   };
   try {
     const target = await make().catch(async (error) => {
@@ -80,8 +91,8 @@ async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, befo
   }
 }
 
-function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
-  const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { signal: reading });
+function readAndWrite({ from, to, overwrite, signal, isPatient, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
+  const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { signal: reading, isPatient });
   return whileOpen(signal, open, async (content) => {
     const { entry } = content;
     await onOpened?.(entry.sizeBytes ?? 0);
@@ -99,6 +110,7 @@ function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, beforePu
       modifiedAt: entry.modifiedAt,
       expectedHashes: entry.hashes,
       signal,
+      isPatient,
     });
     return { source: entry, target, readBytes: entry.sizeBytes === undefined ? readBytes : undefined };
   });

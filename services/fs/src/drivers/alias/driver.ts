@@ -185,12 +185,12 @@ class AliasDriver implements StorageDriver {
     const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
     if (target === undefined) throw storageError('STORAGE_READ_ONLY');
     const entry = await operationOf(target.driver, 'write')(where.path, content, options);
-    const { signal, caller, onProgress, overwrite } = options;
+    const { signal, caller, isPatient, onProgress, overwrite } = options;
     for (const { driver } of more) {
-      const open = (reading: AbortSignal) => target.driver.read(where.path, undefined, { signal: reading, caller });
+      const open = (reading: AbortSignal) => target.driver.read(where.path, undefined, { signal: reading, caller, isPatient });
       await whileOpen(signal, open, (copy) => {
         const { sizeBytes, modifiedAt } = copy.entry;
-        return operationOf(driver, 'write')(where.path, copy, { signal, caller, onProgress, overwrite, sizeBytes, modifiedAt });
+        return operationOf(driver, 'write')(where.path, copy, { signal, caller, isPatient, onProgress, overwrite, sizeBytes, modifiedAt });
       });
     }
     return entry;

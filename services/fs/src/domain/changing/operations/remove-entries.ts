@@ -156,7 +156,7 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun'>,
+  options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun' | 'isPatient'>,
 ): Promise<boolean> {
   const { snapshot, actor, changes, signal } = operation;
   const { driver, path: place } = await open(located);
