@@ -38,7 +38,11 @@ export type ShownTask = Readonly<z.infer<typeof shownTask>>;
 export const taskProgressed = (owner: TaskOwner) => ({
   name: `wharf.${owner}.task-progressed.v1`,
   schema: z.object({
-    ...{ id: z.string(), list: z.string(), creatorId: z.number(), state: z.number(), progress: z.number() },
+    id: z.string(),
+    list: z.string(),
+    creatorId: z.number(),
+    state: z.number(),
+    progress: z.number(),
     creators: z.array(z.number()).max(MAX_TOLD_TASKS).optional(),
     tasks: z
       .array(z.object({ creatorId: z.number(), revision: z.number(), shown: shownTask }))

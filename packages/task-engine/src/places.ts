@@ -75,14 +75,14 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
     let left = countOf(kind) * SMALL_PER_PLACE - partsIn(all);
     const share = shareOf(countOf(kind)) * SMALL_PER_PLACE;
     /** Of their shares, by user. */
-    const lefts = new Map<number, number>();
-    for (const { task, isTaken, parts } of all) lefts.set(task.creator_id, (lefts.get(task.creator_id) ?? share) - (isTaken ? parts : 0));
+    const leftOf = new Map<number, number>();
+    for (const { task, isTaken, parts } of all) leftOf.set(task.creator_id, (leftOf.get(task.creator_id) ?? share) - (isTaken ? parts : 0));
     for (const seat of all) {
       if (seat.isTaken) continue;
       const user = seat.task.creator_id;
-      const own = lefts.get(user) ?? share;
+      const own = leftOf.get(user) ?? share;
       // A task that needs a whole place is passed by no small one: of its user, where the share has no room for it, or of anybody.
-      lefts.set(user, seat.parts > own ? 0 : own - seat.parts);
+      leftOf.set(user, seat.parts > own ? 0 : own - seat.parts);
       if (seat.parts > own) continue;
       left -= seat.parts;
       if (left < 0) return;

@@ -14,7 +14,7 @@ export interface RawRuns {
 export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger): RawRuns {
   const { record } = hold;
   const { _id: id, fence } = record;
-  const attempt = fence - (record.unbegun ?? 0);
+  const attempt = attemptOf(record);
   /** What the attempt saved last is what its cleanup begins from. */
   let checkpoint = record.checkpoint;
   let areChunksFenced = attempt === 1;
@@ -63,4 +63,9 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     },
   });
   return { begin, mayHaveChunks: () => mayHaveChunks };
+}
+
+/** 1 where no worker has begun the claimed task before. */
+export function attemptOf({ fence, unbegun = 0 }: { readonly fence: number; readonly unbegun?: number | undefined }): number {
+  return fence - unbegun;
 }

@@ -12,7 +12,7 @@ const POLL_BESIDE_BUS_MS = 5_000;
 const AFTER_HINT_MS = 200;
 /** Writes become visible in another order than that of their times: a look goes back so far behind the one before, in milliseconds, and after a hint only a little. */
 const OVERLAP_MS = 3_000;
-const HINT_OVERLAP_MS = 300;
+const HINT_OVERLAP_MS = 1_000;
 /** A write of thousands has the time of its beginning: so long may one take, in milliseconds, and so often a look goes back as far. */
 const LONGEST_WRITE_MS = 35_000;
 const CATCH_UP_MS = 10_000;
@@ -62,23 +62,26 @@ export function createTaskFeed(options: {
     await clock.sync();
     const { isWhole, isCatchingUp, overlapMs } = looks.begin(pollMs());
     for (const source of sources) {
-      if (!isWhole && !source.isHinted) continue;
-      source.isHinted = false;
+      if (!isWhole && source.hintedAt === undefined) continue;
+      const { hintedAt } = source;
+      source.hintedAt = undefined;
       source.cursor ??= clock.now();
-      const since = new Date(source.cursor.getTime() - overlapMs);
+      // Events tell changes without the store: after a hint only what is newer is asked for.
+      const from = isWhole ? source.cursor : (hintedAt ?? source.cursor);
+      const since = new Date(from.getTime() - overlapMs);
       if (isCatchingUp) for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
       const pace = createPace();
       for await (const record of changedSince(source.models, since)) {
         await pace.step();
         const { _id: id, revision, updated_at: at } = record;
-        if (at > source.cursor) source.cursor = at;
+        if (isWhole && at > source.cursor) source.cursor = at;
         watchers.tell(source, { creatorId: record.creator_id, id, revision, at }, () => changeOf(record));
       }
     }
   };
 
   const schedule = (delayMs: number) => {
-    if (isClosed || watchers.all.size === 0) return;
+    if (isClosed || watchers.isEmpty) return;
     const atMs = performance.now() + delayMs;
     if (timer !== undefined && dueAtMs <= atMs) return;
     clearTimeout(timer);
@@ -97,7 +100,8 @@ export function createTaskFeed(options: {
   };
 
   const hint = (source: Source) => {
-    source.isHinted = true;
+    // Nobody has looked yet: the first look is one at everything.
+    if (source.cursor !== undefined) source.hintedAt ??= clock.now();
     schedule(AFTER_HINT_MS);
   };
   for (const source of sources) {
@@ -115,23 +119,24 @@ export function createTaskFeed(options: {
     watch(scope, onChange) {
       const watcher = { scope, onChange };
       // Whatever changed while nobody watched is in the snapshot.
-      if (watchers.all.size === 0) {
+      if (watchers.isEmpty) {
         looks.reset();
         for (const source of sources) {
           source.cursor = undefined;
+          source.hintedAt = undefined;
           source.seen.clear();
         }
       }
-      watchers.all.add(watcher);
+      watchers.add(watcher);
       schedule(0);
       return () => {
-        watchers.all.delete(watcher);
+        watchers.remove(watcher);
       };
     },
     close() {
       isClosed = true;
       clearTimeout(timer);
-      watchers.all.clear();
+      watchers.clear();
     },
   };
 }
@@ -141,9 +146,10 @@ interface Source {
   readonly owner: TaskOwner;
   readonly models: TaskModels;
   readonly seen: Map<string, Seen>;
-  /** The newest change that the store has told; undefined: nobody has looked. */
+  /** The newest change of the last look at everything; undefined: there was none. */
   cursor: Date | undefined;
-  isHinted: boolean;
+  /** When a change was hinted at first, since the last look, by the store's clock. */
+  hintedAt: Date | undefined;
 }
 
 const createSource = (store: StoreConnection, owner: TaskOwner): Source => ({
@@ -151,22 +157,42 @@ const createSource = (store: StoreConnection, owner: TaskOwner): Source => ({
   models: taskModelsOf(store, owner),
   seen: new Map(),
   cursor: undefined,
-  isHinted: false,
+  hintedAt: undefined,
 });
 
+/** Who watches: those who see all tasks, and those who see one user's. */
 function createWatchers() {
-  const all = new Set<Watcher>();
+  const ofAll = new Set<Watcher>();
+  const byCreator = new Map<number, Set<Watcher>>();
   return {
-    all,
+    get isEmpty() {
+      return ofAll.size === 0 && byCreator.size === 0;
+    },
+    add(watcher: Watcher) {
+      const { creatorId } = watcher.scope;
+      if (creatorId === undefined) ofAll.add(watcher);
+      else byCreator.set(creatorId, (byCreator.get(creatorId) ?? new Set()).add(watcher));
+    },
+    remove(watcher: Watcher) {
+      ofAll.delete(watcher);
+      const { creatorId = 0 } = watcher.scope;
+      const beside = byCreator.get(creatorId);
+      beside?.delete(watcher);
+      if (beside?.size === 0) byCreator.delete(creatorId);
+    },
+    clear() {
+      ofAll.clear();
+      byCreator.clear();
+    },
     /** Whether somebody watches tasks of one of these; undefined: of anybody. */
     hasAny: (creators: readonly number[] | undefined) =>
-      all.size > 0 && (creators === undefined || [...all].some(({ scope }) => creators.some((id) => isVisible(id, scope)))),
+      ofAll.size > 0 || (creators?.some((id) => byCreator.has(id)) ?? byCreator.size > 0),
     /** Tells a change once: the store and the bus may both have it. */
     tell({ seen }: Source, { creatorId, id, revision, at }: Seen & { id: string; creatorId: number }, change: () => TaskChange) {
       if ((seen.get(id)?.revision ?? -1) >= revision) return;
       seen.set(id, { revision, at });
       const made = change();
-      for (const { scope, onChange } of all) if (isVisible(creatorId, scope)) onChange(made);
+      for (const watchers of [ofAll, byCreator.get(creatorId) ?? []]) for (const { onChange } of watchers) onChange(made);
     },
   };
 }
@@ -183,7 +209,7 @@ function createLooks(catchUpMs: number) {
       const isCatchingUp = isWhole && nowMs - caughtUpAtMs >= catchUpMs;
       if (isWhole) wholeAtMs = nowMs;
       if (isCatchingUp) caughtUpAtMs = nowMs;
-      return { isWhole, isCatchingUp, overlapMs: isCatchingUp ? LONGEST_WRITE_MS : isWhole ? pollMs + OVERLAP_MS : HINT_OVERLAP_MS };
+      return { isWhole, isCatchingUp, overlapMs: isCatchingUp ? LONGEST_WRITE_MS : isWhole ? OVERLAP_MS : HINT_OVERLAP_MS };
     },
     /** The next look is one at everything. */
     reset() {
@@ -200,8 +226,6 @@ interface Seen {
 
 const changeOf = (record: ShownRecord): TaskChange =>
   record.forget ? { kind: 'removed', id: record._id } : { kind: 'task', task: wireTask(record) };
-
-const isVisible = (owner: number, { creatorId }: TaskScope) => creatorId === undefined || owner === creatorId;
 
 const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<ShownRecord> =>
   tasks

@@ -6,6 +6,7 @@ import { createChangeHints, type TaskChanges } from './change-hints.ts';
 import { createClaimRounds } from './claim-rounds.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { Place } from './places.ts';
+import { attemptOf } from './raw-run.ts';
 import { startRun } from './run-task.ts';
 import type { StoreClock } from './store-clock.ts';
 import { createStoreContact } from './store-contact.ts';
@@ -25,7 +26,7 @@ const SILENCE_MS = 60_000;
 /** What is added is left to the worker that adds it for so long, in milliseconds, before others are told. */
 const OWN_LOOK_MS = 50;
 /** Those who are told look within so many milliseconds, each at another time: what the first takes the others do not see any more. */
-const SPREAD_MS = 100;
+const LOOK_SPREAD_MS = 100;
 /** How long runs may take to save what they have when this worker stops, in milliseconds. */
 const STOP_LIMIT_MS = 3_000;
 /** One replica at work on an owner's queue. */
@@ -72,19 +73,20 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
   };
 
   /** Of what was added a moment ago, what was not taken here. */
-  const lefts = new Set<Set<string>>();
+  const untaken = new Set<Set<string>>();
   const start = (record: TaskRecord, place: Place | undefined) => {
     const kind = options.kinds.get(record.kind);
     if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
     announce(record);
-    for (const left of lefts) left.delete(record._id);
+    for (const ids of untaken) ids.delete(record._id);
     const onAttempt = (result: string) => metrics.countAttempt(kind.name, result);
     const onStored = (stored: TaskRecord) => hints.changed(stored, true);
     return startRun({ queue, kind, logger, tracing, place, onChange: announce, onStored, onAttempt }, record);
   };
-  // Of how many bytes a task is, is known when it is queued, or never.
-  const isSmall = ({ kind, total_bytes: bytes }: TaskRecord) => bytes > 0 && bytes <= (options.kinds.get(kind)?.smallBytes ?? 0);
-  const runs = createWorkerRuns({ ...options, isSmall }, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
+  const runs = createWorkerRuns({ ...options, isSmall: isSmallOf(options.kinds) }, start, {
+    onRoom: (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()),
+    onPassedOn: () => wakeOthers([]),
+  });
   const rounds = createClaimRounds({
     queue,
     clock,
@@ -115,12 +117,12 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
       if (records.every(isClosed)) return wakeOthers([]);
       // Others are needed for what this worker leaves.
       const left = new Set(records.map(({ _id }) => _id));
-      lefts.add(left);
+      untaken.add(left);
       rounds.look();
       void within(OWN_LOOK_MS, rounds.ended(), 'still claiming')
         .catch(() => undefined)
         .then(() => {
-          lefts.delete(left);
+          untaken.delete(left);
           if (left.size > 0) wakeOthers([]);
         });
     },
@@ -155,7 +157,13 @@ function eventOf({ last, creators, stored }: TaskChanges): z.output<ReturnType<t
   return { id: _id, list, creatorId, state, progress, ...(creators && { creators: [...creators] }), ...(tasks && { tasks }) };
 }
 
-/** One look for all who ask for it within SPREAD_MS. */
+/** A task of few bytes that nobody has begun: what an attempt tells of its bytes may be a part of them. */
+const isSmallOf = (kinds: TaskWorkerOptions['kinds']) => (record: TaskRecord) => {
+  const { kind, total_bytes: bytes } = record;
+  return bytes > 0 && bytes <= (kinds.get(kind)?.smallBytes ?? 0) && attemptOf(record) === 1;
+};
+
+/** One look for all who ask for it within LOOK_SPREAD_MS. */
 function createSpreadLook(look: () => void) {
   let timer: NodeJS.Timeout | undefined;
   return {
@@ -163,7 +171,7 @@ function createSpreadLook(look: () => void) {
       timer ??= setTimeout(() => {
         timer = undefined;
         look();
-      }, randomInt(SPREAD_MS)).unref();
+      }, randomInt(LOOK_SPREAD_MS)).unref();
     },
     stop: () => clearTimeout(timer),
   };

@@ -37,14 +37,19 @@ export interface WorkerRuns {
   current(): ActiveRun[];
 }
 
-/**
- * @param limits.isSmall several such tasks have one place together
- * @param start begins to work on a task, once its place is free. @param onRoom there is room for another task, or for another cleanup
- */
+/** What a replica does about its runs. */
+interface WorkerTold {
+  /** There is room for another task, or for another cleanup. */
+  readonly onRoom: (isCleanup: boolean) => void;
+  /** A task that was taken and not begun is left to other replicas. */
+  readonly onPassedOn: () => void;
+}
+
+/** @param limits.isSmall several such tasks have one place together. @param start begins to work on a task, once its place is free */
 export function createWorkerRuns(
   limits: WorkLimits & { readonly isSmall: (record: TaskRecord) => boolean },
   start: (record: TaskRecord, place: Place | undefined) => ActiveRun,
-  onRoom: (isCleanup: boolean) => void,
+  told: WorkerTold,
 ): WorkerRuns {
   const { limitOfKey, avoidedKeys, shareOf = (all) => Math.max(1, all - 1) } = limits;
   const runs = new Map<string, ActiveRun>();
@@ -53,7 +58,7 @@ export function createWorkerRuns(
   const places = createPlaces({
     shareOf,
     mayRunAhead,
-    onRoom: () => mayRunAhead && onRoom(false),
+    onRoom: () => mayRunAhead && told.onRoom(false),
     nowMs: () => performance.now(),
   });
   let cleanups = 0;
@@ -63,7 +68,11 @@ export function createWorkerRuns(
     const place = places.add(record, limits.isSmall(record));
     const run = start(record, place);
     if (!place.isAwaited()) return run;
-    const passOn = setTimeout(() => place.isAwaited() && run.stop('passed on'), PATIENCE_MS);
+    const passOn = setTimeout(() => {
+      if (!place.isAwaited()) return;
+      run.stop('passed on');
+      void run.ended.then(told.onPassedOn);
+    }, PATIENCE_MS);
     void run.ended.then(() => clearTimeout(passOn));
     return run;
   };
@@ -78,7 +87,7 @@ export function createWorkerRuns(
       void run.ended.then(() => {
         runs.delete(key);
         if (isCleanup) cleanups -= 1;
-        if (isCleanup || !mayRunAhead) onRoom(isCleanup);
+        if (isCleanup || !mayRunAhead) told.onRoom(isCleanup);
       });
     },
     mayCleanUp: () => cleanups < MAX_CLEANUPS,

@@ -161,11 +161,15 @@ it('tasks that their adder takes itself are no matter of other workers; those th
   const bus = createLocalBus(() => undefined);
   const wakes = vi.spyOn(bus, 'publish');
   const countWakes = () => wakes.mock.calls.filter(([subject]) => subject.name === taskWake('fs').name).length;
-  const [adder] = [await place.open([idle], { bus, concurrencyOf: async () => 2 }), await place.open([idle], { bus })];
-  // Two places, of which a user has one.
-  for (const id of [10, 10, 11, 11]) {
-    const { _id } = await adder.add(idle, { name: 'one', creator: { ...ANN, id }, input: {} });
-    await place.untilState(_id, TASK_STATE.running);
-  }
-  expect(countWakes()).toBe(2);
+  const adder = await place.open([idle], { bus, concurrencyOf: async () => 11 });
+  // A second worker.
+  await place.open([idle], { bus });
+  const add = async () => (await adder.add(idle, { name: 'one', creator: ANN, input: {} }))._id;
+  for (let count = 0; count < 10; count += 1) await place.untilState(await add(), TASK_STATE.running);
+  // A store that is slow for a moment has others told.
+  expect(countWakes()).toBeLessThan(5);
+  const before = countWakes();
+  // Ten of eleven places are all that a user has.
+  await place.untilState(await add(), TASK_STATE.running);
+  expect(countWakes()).toBeGreaterThan(before);
 });

@@ -100,15 +100,14 @@ async function exchange(
 async function receive(bulk: BulkConnections, { base, method, path, headers, expect }: OneRequest): Promise<number> {
   const url = new URL(path, base);
   const signal = AbortSignal.timeout(IDLE_TIMEOUT_MS);
-  const [ignore, body] = [() => undefined, undefined];
   const answer = await bulk.ask({
     url,
     method,
     headers: { ...headers, host: url.host },
-    body,
+    body: undefined,
     signal,
-    onConnected: ignore,
-    onSent: ignore,
+    onConnected: () => undefined,
+    onSent: () => undefined,
   });
   if (answer === undefined) throw new Error(`${method} ${path} answered without a length`);
   let receivedBytes = 0;

@@ -29,6 +29,8 @@ import { serveThumbnail } from './serve-thumbnail.ts';
 
 /** Headers that make the answer depend on what the file is like. */
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
+/** What becomes of a range that is opened without a look and then needs one: it is behind the end, of a file that changes, or of one that has no ranges. */
+const NEED_A_LOOK = ['RANGE_NOT_SATISFIABLE', 'STALE_VERSION', 'UNSUPPORTED_OPERATION'] as const;
 /** How often a file is looked at again that is replaced between the look and the opening. */
 const MAX_LOOKS = 3;
 
@@ -216,8 +218,7 @@ async function sendRange(
   } catch (error) {
     // A content that nobody iterates still holds its file.
     reading.abort();
-    const mayLook = AppError.is(error, 'RANGE_NOT_SATISFIABLE') || AppError.is(error, 'STALE_VERSION');
-    if (mayLook && !response.headersSent) return false;
+    if (!response.headersSent && NEED_A_LOOK.some((code) => AppError.is(error, code))) return false;
     return asNoFile(error);
   }
 }

@@ -1,5 +1,6 @@
 import { type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { createSharedWork } from '../../driver-contract/shared-work.ts';
+import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { RemoteEntry } from './client.ts';
 
 /** How a folder has a name. */
@@ -58,6 +59,7 @@ export function createFolderLooks(
   };
 
   return async (path, signal = NEVER) => {
+    throwIfAborted(signal);
     const [folder, name] = [parentPath(path), nameAt(path)];
     const look = next.get(folder) ?? { folder, wanted: new Map<string, FoundName>() };
     next.set(folder, look);

@@ -8,8 +8,9 @@ import type { Place, RcloneClient, RemoteEntry } from './client.ts';
 import { createFolderLooks } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
 
-/** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again. And how many of them. */
+/** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. And how many of them. */
 const LISTED_MS = 1_000;
+const MOST_LISTED_MS = 5_000;
 const MAX_LISTED = 20_000;
 /** No name that is asked for is longer. */
 const MAX_LISTED_LENGTH = 255;
@@ -190,6 +191,7 @@ export class RemoteRoot {
       return;
     }
     const tookMs = performance.now() - beganAt;
-    if (forgotten === this.#forgotten) this.#listed = { folder, names, untilMs: beganAt + Math.max(LISTED_MS, 2 * tookMs) };
+    if (forgotten === this.#forgotten)
+      this.#listed = { folder, names, untilMs: beganAt + Math.max(LISTED_MS, tookMs + Math.min(tookMs, MOST_LISTED_MS)) };
   }
 }
