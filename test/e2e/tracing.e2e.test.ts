@@ -80,7 +80,7 @@ describe.each([
   test('bytes are traced into their storage', async () => {
     const { path } = await world.folder('bytes');
     await put(world.admin, world.base, `${path}/${SECRETS.file}`, 'content');
-    await receiver.trace('a whole upload', ofRoute('PUT /api/fs/put'), ['Local write']);
+    await receiver.trace('a whole upload', ofRoute('PUT /api/fs/put'), ['Local writeMany']);
     const link = await rawPath(world.admin, `${path}/${SECRETS.file}`);
     expect((await httpRequest(world.base, { path: link })).text()).toBe('content');
     await receiver.trace('a whole download', ofRoute(`GET ${link.slice(0, 3)}*`), ['Local read']);

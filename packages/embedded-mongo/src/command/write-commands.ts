@@ -16,6 +16,9 @@ import type { TimeLimit } from './time-limit.ts';
 /** As MongoDB's maxWriteBatchSize. */
 export const MAX_WRITE_BATCH = 100_000;
 
+/** Of documents that match a command, before it changes the first of them. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+
 export const WRITE_COMMANDS: Readonly<Record<string, Handler>> = {
   insert: { kind: 'write', run: insert },
   update: { kind: 'write', run: update },
@@ -96,13 +99,15 @@ function remove(request: Request, { catalog }: CommandContext): Reply {
 /**
  * What matches, found before anything changes: a document that an update moves within an index is not met twice.
  *
- * @returns of all that match their records, for there may be many of them; of one the document itself, which need not be read again
+ * @returns the first documents themselves, which need not be read again; of what comes beyond MAX_KEPT_BYTES the records
  */
 function matchingDocuments(collection: Collection, filter: Filter, isMulti: boolean, timeLimit: TimeLimit): (number | StoredDocument)[] {
   const found: (number | StoredDocument)[] = [];
+  let keptBytes = 0;
   for (const stored of findDocuments(collection, { filter, sort: undefined, limit: isMulti ? undefined : 1, timeLimit })) {
     if (!isMulti) return [stored];
-    found.push(stored.record);
+    keptBytes += stored.body.length;
+    found.push(keptBytes > MAX_KEPT_BYTES ? stored.record : stored);
   }
   return found;
 }

@@ -44,6 +44,9 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
   for (const index of [collection.idIndex, ...collection.indexes]) {
     if (index.partial && !implies(filter, index.partial.filter)) continue;
     const bounds = indexBounds(index, filter.conjuncts);
+    // Of one `_id` there is one document at most: no other index knows better, and it is in any order.
+    if (index === collection.idIndex && bounds.pointFields > 0 && bounds.ranges.length === 1)
+      return { kind: 'index', index, ranges: bounds.ranges, reverse: false, isSorted: true, isNarrow: true };
     if (index.sparse && !excludesMissing(index, filter.conjuncts)) continue;
     const direction = sort && !index.multikey ? sortDirection(index, sort, bounds) : undefined;
     const score = bounds.pointFields * 4 + (bounds.hasRange ? 2 : 0) + (direction === undefined ? 0 : 3);

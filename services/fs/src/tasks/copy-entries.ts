@@ -1,12 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
-import { areCopiedTogether, TOGETHER_BYTES } from '../domain/changing/copies-together.ts';
+import { areCopiedTogether } from '../domain/changing/copies-together.ts';
 import { copiesItself, copyFile as copyOneFile, looksLikeCopy } from '../domain/changing/copy-file.ts';
 import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
+import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
@@ -278,7 +279,7 @@ async function copyFile(
 
 /** Whether it may be copied together with others. */
 function isSmall(entry: ManifestEntry | undefined): boolean {
-  return entry?.kind === 'file' && entry.size !== undefined && entry.size <= TOGETHER_BYTES;
+  return entry?.kind === 'file' && entry.size !== undefined && entry.size <= SMALL_BYTES;
 }
 
 /** Whether a file may change without that its size and time show it. */

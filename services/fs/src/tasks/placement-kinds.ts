@@ -1,7 +1,7 @@
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
-import { createCopiesTogether, TOGETHER_BYTES } from '../domain/changing/copies-together.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
 import { withCopyRoom } from './copy-room.ts';
 import { listSource } from './list-source.ts';
@@ -26,7 +26,6 @@ export function placementKind(
   takeRoom?: TakeRoom,
   name: string = verb,
 ): TaskKind<PlacementInput> {
-  const parts = { operationOf, together: createCopiesTogether(), takeRoom };
   return defineTaskKind({
     name,
     list: verb,
@@ -34,9 +33,9 @@ export function placementKind(
     checkpoint: placementCheckpoint,
     chunk: manifestChunk,
     maxRetries: MAX_RETRIES,
-    smallBytes: TOGETHER_BYTES,
+    smallBytes: SMALL_BYTES,
     async run(run) {
-      const placement = await beginPlacement(run, verb, parts);
+      const placement = await beginPlacement(run, verb, operationOf, takeRoom);
       const [source, target] = placesOfRun(placement);
       const changed = verb === 'move' ? [source, target] : [target];
       let isDone = false;

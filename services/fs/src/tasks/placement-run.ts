@@ -1,7 +1,7 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
-import type { CopiesTogether } from '../domain/changing/copies-together.ts';
+import { copyTogether } from '../domain/changing/copies-together.ts';
 import type { FileCopy } from '../domain/changing/copy-file.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
@@ -84,19 +84,11 @@ export interface PlacementRun {
   tell(isSure: boolean, ...paths: readonly VirtualPath[]): void;
 }
 
-/** What the runs of a kind have of the service. */
-export interface PlacementParts {
-  /** The frame of a run, with the rights of today. */
-  readonly operationOf: (run: PlacementTaskRun) => Promise<Operation>;
-  readonly together: CopiesTogether;
-  /** For what the store keeps of a run. */
-  readonly takeRoom?: TakeRoom | undefined;
-}
-
 export async function beginPlacement(
   run: PlacementTaskRun,
   verb: Verb,
-  { operationOf, together, takeRoom }: PlacementParts,
+  operationOf: (run: PlacementTaskRun) => Promise<Operation>,
+  takeRoom?: TakeRoom,
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
   const manifest = await openManifest(run.chunks, state, takeRoom);
@@ -146,7 +138,7 @@ export async function beginPlacement(
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease: () => run.assertLease(),
-    together: (copy) => together.copy(copy, () => run.heldUntil()),
+    together: (copy) => copyTogether(copy, () => run.heldUntil()),
     folderPairs: createFolderPairs(run.signal),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();

@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineDriver } from '../../driver-contract/define-driver.ts';
+import { type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { withMany } from '../../drivers/memory/with-many.ts';
 import { actor, bytesOf, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -23,6 +26,78 @@ const request = (path: string, rest: Partial<UploadRequest> = {}): UploadRequest
 });
 const DENIED = ['PERMISSION_DENIED', 'permission denied'];
 const nobody = actor({ permission: 0 });
+
+describe('small uploads to a storage that takes several files in one call', () => {
+  async function openMany() {
+    const written: string[][] = [];
+    const store = createTestDriver('Many');
+    const definition: DriverDefinition = {
+      ...store.definition,
+      async open(...given) {
+        const driver = withMany(await store.definition.open(...given));
+        const writeMany: StorageDriver['writeMany'] = async (files, options) => {
+          written.push(files.map(({ file }) => file));
+          return (await driver.writeMany?.(files, options)) ?? [];
+        };
+        return { ...driver, writeMany };
+      },
+    };
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Many' }] });
+    return { memory, written };
+  }
+
+  it('go in one call, and what ends one of them ends no other one', async () => {
+    const { memory, written } = await openMany();
+    await memory.put('/taken', 'old');
+    const gone = new AbortController();
+    const store = async (path: string, content: AsyncIterable<Uint8Array>, signal = memory.operation().signal) => {
+      const upload = await beginUpload({ ...memory.operation(), signal }, request(path, { sizeBytes: 4 }));
+      return (await upload.store(content)).name;
+    };
+    const late = async function* () {
+      yield Buffer.from('text');
+      gone.abort();
+    };
+    const [stored, refused] = await Promise.all([
+      Promise.all(['/a', '/b', '/d/c', '/taken'].map((path) => store(path, bytesOf('text')))),
+      Promise.all([store('/short', bytesOf('abc')), store('/long', bytesOf('abcde')), store('/gone', late(), gone.signal)].map(refusalOf)),
+    ]);
+    expect(stored).toEqual(['a', 'b', 'c', 'taken']);
+    expect(refused.map(([code]) => code)).toEqual(['INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'CANCELLED']);
+    expect(await memory.everything()).toEqual(['/a', '/b', '/d/c', '/taken']);
+    for (const path of ['/a', '/b', '/d/c', '/taken']) expect(await memory.textOf(path)).toBe('text');
+    expect(written.flat().sort()).toEqual(['/a', '/b', '/d/c', '/taken']);
+    expect(written.length).toBeLessThan(4);
+    expect(memory.published).toEqual(expect.arrayContaining(['/a', '/b', '/d/c', '/taken']));
+  });
+
+  it('of one new name one is stored, and the other one is refused', async () => {
+    const { memory } = await openMany();
+    const uploads = await Promise.all(
+      ['first', 'other'].map(() => beginUpload(memory.operation(), request('/f', { overwrite: false, sizeBytes: 5 }))),
+    );
+    const outcomes = await Promise.allSettled(uploads.map((upload, index) => upload.store(bytesOf(index === 0 ? 'first' : 'other'))));
+    const [refused] = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(refused).toMatchObject({ code: 'ENTRY_EXISTS' });
+  });
+
+  it('go by themselves where they are larger, of unknown size, held to a hash or asked for before their name', async () => {
+    const { memory, written } = await openMany();
+    const large = 'x'.repeat(64 * 1024 + 1);
+    const sha256 = createHash('sha256').update('text').digest('hex');
+    const store = async (path: string, text: string, rest: Partial<UploadRequest>, beforePublish?: () => Promise<void>) =>
+      (await beginUpload(memory.operation(), request(path, rest))).store(bytesOf(text), beforePublish);
+    const ask = vi.fn(async () => {});
+    await store('/large', large, { sizeBytes: large.length });
+    await store('/unknown', 'text', {});
+    await store('/hashed', 'text', { sizeBytes: 4, expectedHashes: { sha256 } });
+    await store('/asked', 'text', { sizeBytes: 4 }, ask);
+    expect(ask).toHaveBeenCalledTimes(1);
+    expect(written).toEqual([]);
+    expect(await memory.everything()).toEqual(['/asked', '/hashed', '/large', '/unknown']);
+  });
+});
 
 describe('an upload', () => {
   it('stores the content with its time, makes the folders above it, and tells', async () => {

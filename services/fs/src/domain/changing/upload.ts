@@ -1,7 +1,16 @@
 import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { requireKeepable } from '../../driver-contract/declared-names.ts';
-import { type BeforePublish, type Entry, type Hashes, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import {
+  type BeforePublish,
+  type Entry,
+  type Hashes,
+  type StorageDriver,
+  supports,
+  type WholeWrite,
+} from '../../driver-contract/storage-driver.ts';
+import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { wholeContent } from '../../driver-contract/whole-content.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import { denied } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -12,6 +21,7 @@ import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { callerOf, type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
 
 /** What a client says of the file it sends. */
 export interface UploadRequest {
@@ -99,10 +109,14 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       let entry: Entry;
       const since = changes.now();
       try {
-        entry = await driver.write(located.path, checked, {
-          ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
-          caller: callerOf(operation),
-        });
+        const file = { file: located.path, overwrite, modifiedAt, signal };
+        entry =
+          sizeBytes !== undefined && isStoredTogether(driver, request) && !beforePublish
+            ? await storeSmall(driver, checked, { ...file, sizeBytes })
+            : await driver.write(located.path, checked, {
+                ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
+                caller: callerOf(operation),
+              });
       } catch (error) {
         // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted, and looked for.
         if (isOutcomeKnown(error)) await claim.release();
@@ -120,6 +134,23 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       return { ...entry, sizeBytes: writtenBytes };
     },
   };
+}
+
+/** Whether a content goes to its storage in one call with others: a small one that is held to nothing but its size. */
+function isStoredTogether(driver: StorageDriver, { sizeBytes, expectedHashes }: UploadRequest): driver is SmallFilesTarget {
+  const isSmall = sizeBytes !== undefined && sizeBytes <= SMALL_BYTES;
+  return isSmall && supports(driver, 'writeMany') && Object.values(expectedHashes).every((hash) => hash === undefined);
+}
+
+type SmallUpload = Pick<WholeWrite, 'file' | 'overwrite' | 'modifiedAt'> & { readonly sizeBytes: number; readonly signal: AbortSignal };
+
+async function storeSmall(driver: SmallFilesTarget, content: AsyncIterable<Uint8Array>, upload: SmallUpload): Promise<Entry> {
+  const { file, overwrite, modifiedAt, signal } = upload;
+  const mayPublishUntil = async () => {
+    throwIfAborted(signal);
+    return Number.POSITIVE_INFINITY;
+  };
+  return writeTogether(driver, { file, overwrite, modifiedAt, mayPublishUntil, content: await wholeContent(content, upload) });
 }
 
 /**

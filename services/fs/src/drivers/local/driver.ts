@@ -30,6 +30,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { checkReachable, checkUnreserved, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
 import { unlessRefused } from '../../driver-contract/unless-refused.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { wholeContent } from '../../driver-contract/whole-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
 import type { PlacedWrite } from './disk-writes.ts';
@@ -225,7 +226,7 @@ export class LocalDriver implements StorageDriver {
   async #write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions, call: Call): Promise<Entry> {
     const { sizeBytes, beforePublish, overwrite, modifiedAt } = options;
     if (sizeBytes !== undefined && sizeBytes <= WHOLE_BYTES && !beforePublish) {
-      const whole = await gathered(verifiedContent(content, options), sizeBytes);
+      const whole = await wholeContent(content, { ...options, sizeBytes });
       throwIfAborted(options.signal);
       call.commit();
       const small = { path: file, content: whole, overwrite, modifiedMs: modifiedAt?.getTime() };
@@ -315,17 +316,6 @@ function packed(files: readonly WholeWrite[], untils: readonly (number | AppErro
     return { path: file, start, end: at, overwrite, modifiedMs: modifiedAt?.getTime(), untilMs: monotonicMs() + leftMs };
   });
   return { placed, bytes };
-}
-
-/** All of a content in memory of its own. @param sizeBytes which it has, or it fails */
-async function gathered(content: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Uint8Array> {
-  const whole = new Uint8Array(sizeBytes);
-  let filledBytes = 0;
-  for await (const piece of content) {
-    whole.set(piece, filledBytes);
-    filledBytes += piece.byteLength;
-  }
-  return whole;
 }
 
 function splitNames(names: string): EntryName[] {
