@@ -10,7 +10,7 @@ import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
 import { CONNECTION_AGE_MS } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
-import { createMessageWriter, type MessageWriter } from './message-writer.ts';
+import { createMessageWriter, freeMessage, type MessageWriter } from './message-writer.ts';
 import { proveCallers } from './prove-callers.ts';
 import { createServedStreams } from './served-streams.ts';
 import { invoke, type RpcService } from './service.ts';
@@ -94,15 +94,21 @@ export async function startGrpcServer(options: {
 
 /** What nice-grpc makes of ts-proto's definition, but for what writes: it would copy each answer field by field first. */
 function sharedStreamDefinition(encode: MessageWriter): ServiceDefinition {
-  const write = (type: typeof CarryCallsRequest | typeof CarryCallsResponse) => (message: unknown) => encode(type, message as never);
+  let last: Uint8Array | undefined;
   return {
     carryCalls: {
       path: `/${CallServiceDefinition.fullName}/${CallServiceDefinition.methods.carryCalls.name}`,
       requestStream: true,
       responseStream: true,
-      requestSerialize: write(CarryCallsRequest),
+      requestSerialize: (request: unknown) => encode(CarryCallsRequest, request as never),
       requestDeserialize: CarryCallsRequest.decode,
-      responseSerialize: write(CarryCallsResponse),
+      responseSerialize(response: CarryCallsResponse) {
+        // The library copies what it is given before it asks for more.
+        if (last) freeMessage(last);
+        last = encode(CarryCallsResponse, response as never);
+        for (const { message, is_part } of response.steps) if (message && !is_part) freeMessage(message);
+        return last;
+      },
       responseDeserialize: CarryCallsResponse.decode,
       options: {},
     },

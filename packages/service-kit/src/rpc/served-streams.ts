@@ -11,7 +11,7 @@ import { invoke, type MethodDefinition, type RpcService } from './service.ts';
 import { spanNameOf } from './traced-client.ts';
 
 /** A longer message goes out in parts of this size, in bytes: others get their turn in between. */
-const PART_BYTES = 64 * 1024;
+const PART_BYTES = 256 * 1024;
 /** Of one call's answer no more is on its way before the caller has taken some, in bytes. */
 const WINDOW_BYTES = 512 * 1024;
 /** Of all answers of a stream no more waits for the connection, in bytes; who has more to say waits. */

@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 
 /** Looks at fewer entries take less time than the shortest wait of a timer. */
 const MIN_ENTRIES = 60;
+/** As long as that the next look waits, in times of the last one: with once the answers of half of eight callers come too late to ask for it. */
+const PAUSE_OF_LOOK = 2;
 /** A disk that takes longer keeps callers waiting by itself. */
 const MAX_PAUSE_MS = 10;
 /** A look that takes longer may never end: nobody waits for it any more. */
@@ -29,7 +31,7 @@ interface Place {
 }
 
 /**
- * Lets those who look at many entries of one folder again and again look together: where several do, the next look begins as much later as
+ * Lets those who look at many entries of one folder again and again look together: where several do, the next look begins later by twice what
  * the last one took. Calls that come in one moment share a look (`disk-pool.ts`). Who looks alone never waits.
  */
 export class GatheredLooks {
@@ -67,7 +69,7 @@ export class GatheredLooks {
 function nextParty(place: Place): Party {
   const begin = async () => {
     if (place.looking > 0) await looked(place);
-    await new Promise((resolve) => setTimeout(resolve, Math.min(MAX_PAUSE_MS, place.tookMs)));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(MAX_PAUSE_MS, PAUSE_OF_LOOK * place.tookMs)));
     // Who waited alone has nobody to look with.
     place.isCrowded = party.count > 1;
     place.next = undefined;
