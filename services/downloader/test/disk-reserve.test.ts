@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, makeTempDir, runCommand } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
-import { createReserveKeeper } from '../src/fetch/disk-reserve.ts';
+import { createReserveKeeper, type KeepReserve } from '../src/fetch/disk-reserve.ts';
 import { createScratch, newScratchId } from '../src/fetch/scratch.ts';
 
 const MIB = 1024 * 1024;
@@ -30,10 +30,14 @@ it.runIf(mounts)(
   'of those that fill a disk which is shared as many are given up as take of the reserve, others and elsewhere none',
   async () => {
     const { own, filled } = await makeDisk();
-    const [beside, alone] = [createReserveKeeper(filled, own), createReserveKeeper(filled, undefined)];
+    const [beside, alone, apart] = [own, undefined, join(own, 'none')].map((each) => createReserveKeeper(filled, each)) as [
+      KeepReserve,
+      KeepReserve,
+      KeepReserve,
+    ];
     const given: string[] = [];
     const files = ['one', 'two', 'three'];
-    const keep = (keepReserve: typeof beside) =>
+    const keep = (keepReserve: KeepReserve) =>
       Promise.all(
         files.map((name) =>
           keepReserve(async () => {
@@ -48,7 +52,7 @@ it.runIf(mounts)(
     for (const name of files.slice(0, 2)) await writeFile(join(filled, name), Buffer.alloc(20 * MIB, 1));
     expect(await keep(beside)).toEqual(['goes on', 'goes on', 'goes on']);
     await writeFile(join(filled, 'three'), Buffer.alloc(20 * MIB, 1));
-    expect(await keep(alone)).toEqual(['goes on', 'goes on', 'goes on']);
+    for (const each of [alone, apart]) expect(await keep(each)).toEqual(['goes on', 'goes on', 'goes on']);
     expect(await keep(beside)).toEqual(['QUOTA_EXCEEDED', 'goes on', 'goes on']);
     expect([given, await readdir(filled)]).toEqual([['one'], ['three', 'two']]);
   },

@@ -5,11 +5,11 @@ import { createGate } from '@wharf/pace';
 /** What is left free for what else is kept on a disk that is not for downloads alone, in bytes. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
 
-/** What is to be left free where a folder is. @param beside a folder of ours; undefined: nothing else is kept there */
+/** What is to be left free where a folder is. @param beside a folder of ours; undefined, and where it is not there: nothing else is kept there */
 export async function reserveOf(folder: string, beside: string | undefined): Promise<number> {
   if (beside === undefined) return 0;
-  const [one, two] = await Promise.all([fs.stat(folder), fs.stat(beside)]);
-  return one.dev === two.dev ? RESERVE_BYTES : 0;
+  const [one, two] = await Promise.all([folder, beside].map((each) => fs.stat(each).catch(() => undefined)));
+  return one !== undefined && one.dev === two?.dev ? RESERVE_BYTES : 0;
 }
 
 /**
