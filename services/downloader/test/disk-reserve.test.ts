@@ -14,11 +14,11 @@ async function findMount(): Promise<object> {
   return code === 0 ? {} : { missing: stderr.trim() };
 }
 
-/** A folder of ours, and one that is filled, on a disk with some room beside the reserve. */
+/** A folder of ours, and one that is filled, on a disk of which 2 MiB are the reserve. */
 async function makeDisk() {
   const dir = await makeTempDir('disk-reserve');
   onTestFinished(() => dir.remove());
-  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', 'size=300m', 'none', dir.path]);
+  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', 'size=40m', 'none', dir.path]);
   expect(code, stderr).toBe(0);
   onTestFinished(async () => void (await runCommand('umount', ['--lazy', dir.path])));
   const [own, filled] = ['own', 'filled'].map((name) => join(dir.path, name)) as [string, string];
@@ -49,18 +49,50 @@ it.runIf(mounts)(
           ),
         ),
       );
-    for (const name of files.slice(0, 2)) await writeFile(join(filled, name), Buffer.alloc(20 * MIB, 1));
+    for (const name of files.slice(0, 2)) await writeFile(join(filled, name), Buffer.alloc(13 * MIB, 1));
     expect(await keep(beside)).toEqual(['goes on', 'goes on', 'goes on']);
-    await writeFile(join(filled, 'three'), Buffer.alloc(20 * MIB, 1));
+    await writeFile(join(filled, 'three'), Buffer.alloc(13 * MIB, 1));
     for (const each of [alone, apart]) expect(await keep(each)).toEqual(['goes on', 'goes on', 'goes on']);
     expect(await keep(beside)).toEqual(['QUOTA_EXCEEDED', 'goes on', 'goes on']);
     expect([given, await readdir(filled)]).toEqual([['one'], ['three', 'two']]);
   },
 );
 
+it.runIf(mounts)('nobody else is given up until the room of the last one may be free', async () => {
+  const { own, filled } = await makeDisk();
+  let nowMs = 0;
+  const keepReserve = createReserveKeeper(filled, own, () => nowMs);
+  const ask = (tookMs: number) =>
+    keepReserve(async () => {
+      nowMs += tookMs;
+    }).then(
+      () => 'goes on',
+      ({ code }) => code,
+    );
+  await writeFile(join(filled, 'one'), Buffer.alloc(39 * MIB, 1));
+  expect(await ask(5_000)).toBe('QUOTA_EXCEEDED');
+  nowMs += 1_500;
+  expect(await ask(0)).toBe('goes on');
+  nowMs += 500;
+  expect(await ask(0)).toBe('QUOTA_EXCEEDED');
+});
+
+it('where the folder named is missing there is nothing to leave room for', async () => {
+  const dir = await makeTempDir('disk-reserve');
+  onTestFinished(() => dir.remove());
+  await createReserveKeeper(dir.path, join(dir.path, 'missing'))(() => Promise.reject(new Error('given up')));
+  const scratch = createScratch({
+    dir: join(dir.path, 'scratch'),
+    beside: join(dir.path, 'missing'),
+    maxBytes: 0,
+    onFreed: () => undefined,
+  });
+  await (await scratch.begin(newScratchId(1))).remove();
+});
+
 it.runIf(mounts)('files that wait leave it too', async () => {
   const { own, filled } = await makeDisk();
   const scratch = createScratch({ dir: filled, beside: own, maxBytes: 0, onFreed: () => undefined });
   await (await scratch.begin(newScratchId(30 * MIB))).remove();
-  await expect(scratch.begin(newScratchId(60 * MIB))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  await expect(scratch.begin(newScratchId(39 * MIB))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
 });

@@ -1,36 +1,47 @@
 import fs from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { isMissing } from '@wharf/held-folders';
 
-/** What is left free for what else is kept on a disk that is not for downloads alone, in bytes. */
+/** What is left free for what else is kept on a disk that is not for downloads alone, in bytes, and of a small disk so much of the whole: as fs does. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
+const RESERVE_PART = 20;
+/** Some tools answer before the files of what they end are closed: so long nothing else is given up, in milliseconds. */
+const FREED_AFTER_MS = 2_000;
 
-/** What is to be left free where a folder is. @param beside a folder of ours; undefined, and where it is not there: nothing else is kept there */
+/** What is to be left free where a folder is. @param beside a folder of ours; undefined, or missing: nothing else is kept there */
 export async function reserveOf(folder: string, beside: string | undefined): Promise<number> {
   if (beside === undefined) return 0;
-  const [one, two] = await Promise.all([folder, beside].map((each) => fs.stat(each).catch(() => undefined)));
-  return one !== undefined && one.dev === two?.dev ? RESERVE_BYTES : 0;
+  try {
+    const [one, two, { blocks, bsize }] = await Promise.all([fs.stat(folder), fs.stat(beside), fs.statfs(folder)]);
+    return one.dev === two.dev ? Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART) : 0;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
 }
 
 /**
- * To be called while somebody else fills a folder. Where that has taken of the reserve, what is being filled is given up, one after the other until there is room.
+ * To be called while somebody else fills a folder. Where that has taken of the reserve, what is being filled is given up, one after the other until there is
+ * room: who asks first, and nobody else until its room may be free.
  *
  * @param giveUp ends it, and frees what it took
  * @throws AppError QUOTA_EXCEEDED: it was given up
  */
 export type KeepReserve = (giveUp: () => Promise<void>) => Promise<void>;
 
-/** @param folder where it is missing nothing is in it. @param beside as of `reserveOf` */
-export function createReserveKeeper(folder: string, beside: string | undefined): KeepReserve {
-  const gate = createGate(1);
+/** @param folder where it is missing nothing is in it. @param beside as of `reserveOf`. @param now @internal given by tests only */
+export function createReserveKeeper(folder: string, beside: string | undefined, now = () => performance.now()): KeepReserve {
+  let nextAtMs = Number.NEGATIVE_INFINITY;
   const isTaken = async () => {
     const disk = await fs.statfs(folder).catch(() => undefined);
     return disk !== undefined && disk.bavail * disk.bsize < (await reserveOf(folder, beside));
   };
-  return (giveUp) =>
-    gate.run(async () => {
-      if (!(await isTaken())) return;
-      await giveUp();
-      throw new AppError('QUOTA_EXCEEDED', 'the disk that the tools download to has no room beside what Wharf itself needs on it');
-    });
+  return async (giveUp) => {
+    // Asked again after the look: of several who look at a time one is chosen.
+    if (now() < nextAtMs || !(await isTaken()) || now() < nextAtMs) return;
+    nextAtMs = now() + FREED_AFTER_MS;
+    await giveUp();
+    nextAtMs = now() + FREED_AFTER_MS;
+    throw new AppError('QUOTA_EXCEEDED', 'the disk that the tools download to has no room beside what Wharf itself needs on it');
+  };
 }

@@ -23,7 +23,7 @@ const ACTIVE: ToolStatus = { state: 'active', doneBytes: 0, totalBytes: 1, detai
 /** A tool that answers so to every look; what is asked of it and each pause is written down. */
 async function follow(
   answer: (look: number) => ToolStatus | undefined,
-  options: { known?: string; needsReplica?: boolean; keepReserve?: KeepReserve } = {},
+  options: { known?: string; needsReplica?: boolean; keepReserve?: KeepReserve; signal?: AbortSignal } = {},
 ) {
   const asked: string[] = [];
   let looks = 0;
@@ -64,7 +64,7 @@ async function follow(
       ...{ url: seal(atRest, `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
       ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
     }),
-    signal: new AbortController().signal,
+    signal: options.signal ?? new AbortController().signal,
     progress() {},
   };
   const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
@@ -113,4 +113,14 @@ it('one that takes of the reserve of the disk is ended, and what it brought goes
   expect(asked.slice(-3)).toEqual(['pause', 'find', 'remove']);
   expect(ended).toBe('no room');
   await expect(readdir(join(dir.path, 'aria2', 'task'))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('one that is cancelled while a download is ended for the reserve does not wait for that', async () => {
+  const gone = new AbortController();
+  const keepReserve: KeepReserve = () => {
+    gone.abort(new Error('cancelled'));
+    return new Promise(() => undefined);
+  };
+  const { ended } = await follow(() => ACTIVE, { keepReserve, signal: gone.signal });
+  expect(ended).toBe('cancelled');
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import type { DownloadInput } from '../domain/download-input.ts';
@@ -84,10 +85,11 @@ export async function followTool(
       });
       if (status.state === 'complete') return toolId;
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
-      await context.keepReserve(async () => {
+      const giveUp = async () => {
         await tool.remove(toolId);
         await folder.remove();
-      });
+      };
+      await unlessAborted(run.signal, context.keepReserve(giveUp));
       if (status.state === 'paused') await tool.resume(toolId);
     } catch (error) {
       if (run.signal.aborted) throw error;

@@ -65,6 +65,14 @@ export interface PlaceOptions extends CallOptions {
   readonly overwrite: boolean;
 }
 
+export interface CopyOptions extends PlaceOptions {
+  /**
+   * Of a folder of this machine: asked before anything is copied, with what the copy takes of the disk, in bytes. Rejecting ends it there, with that error.
+   * Other storages pass it over.
+   */
+  readonly beforeCopy?: ((bytes: number) => Promise<void>) | undefined;
+}
+
 export interface RemoveOptions extends CallOptions {
   /** False: a folder with anything in it, listed or not, is refused with DIRECTORY_NOT_EMPTY. */
   readonly recursive: boolean;
@@ -334,7 +342,7 @@ export interface StorageDriver {
    * @throws as `rename`, and ENTRY_EXISTS for a copy onto itself or of a folder onto anything; UNSUPPORTED_OPERATION for a folder without the
    * trait `copiesFolders`
    */
-  copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
+  copy?(from: MountPath, to: MountPath, options: CopyOptions): Promise<Entry>;
   link?(file: MountPath, options?: LinkOptions): Promise<DirectLink>;
   space?(options?: CallOptions): Promise<Space>;
   /**

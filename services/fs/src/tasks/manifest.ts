@@ -92,8 +92,10 @@ export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent, ta
   return {
     async append(entry) {
       const bytes = bytesOf(entry);
-      if (last.length > 0 && lastBytes + bytes > CHUNK_BYTES) {
-        await takeRoom?.(CHUNK_BYTES);
+      const isFull = last.length > 0 && lastBytes + bytes > CHUNK_BYTES;
+      // A chunk that begins, and the first one when it no longer lies in the checkpoint.
+      if (isFull || (isInline() && lastBytes + bytes > INLINE_BYTES)) await takeRoom?.(CHUNK_BYTES);
+      if (isFull) {
         await saveLast();
         growing += 1;
         last = [];

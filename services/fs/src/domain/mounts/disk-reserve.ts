@@ -1,20 +1,16 @@
-import type { MountPath } from '@wharf/paths';
+import { AppError } from '@wharf/errors';
 import { decorated, operationsOf, operationsOfDraft } from '../../driver-contract/complete-driver.ts';
-import { createDiskRoom, type DiskRoom, RESERVE_BYTES } from '../../driver-contract/disk-room.ts';
-import type { CallOptions, Draft, Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { walkTree } from '../../driver-contract/walk-tree.ts';
+import { BLOCK_BYTES, bytesOnDisk, createDiskRoom, type DiskRoom, RESERVE_BYTES } from '../../driver-contract/disk-room.ts';
+import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.ts';
 
 /** Of a small disk users leave only a part of it free: so much of the whole. A store without any room can neither log anybody in nor note what they did. */
 const RESERVE_PART = 20;
-/** An entry takes a block of the disk, whatever is in it. */
-const BLOCK_BYTES = 4_096;
-
 /** The disk of the data folder, as far as users may fill it. */
 export function roomOfUsers(dataFolder: string): DiskRoom {
   return createDiskRoom(dataFolder, { reserveOf: (diskBytes) => Math.min(RESERVE_BYTES, diskBytes / RESERVE_PART) });
 }
 
-/** The same storage, but what is written to it leaves the reserve of the disk. */
+/** The same storage, but what is written to it leaves the reserve of the disk. Its copies must ask `beforeCopy`. */
 export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageDriver {
   const operations = operationsOf(driver);
   const { write, makeDirectory, copy, openDraft, writeMany } = operations;
@@ -30,8 +26,12 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
     writeMany:
       writeMany &&
       (async (files, options) => {
-        await room.take(files.reduce((sum, { content }) => sum + onDisk(content.byteLength), 0));
-        return writeMany(files, options);
+        const refusals: (AppError | undefined)[] = [];
+        for (const { content } of files) refusals.push(await refusalOf(room.take(bytesOnDisk(content.byteLength))));
+        const admitted = files.filter((_, index) => refusals[index] === undefined);
+        const written = admitted.length === 0 ? [] : await writeMany(admitted, options);
+        const outcomes = written.values();
+        return refusals.map((refusal) => refusal ?? outcomes.next().value ?? new AppError('INTERNAL', 'a file has no outcome'));
       }),
     makeDirectory:
       makeDirectory &&
@@ -46,9 +46,12 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
     copy:
       copy &&
       (async (from, to, options) => {
-        const letGo = await room.hold(await bytesOf(driver, from, options));
+        let letGo = () => {};
+        const beforeCopy = async (bytes: number) => {
+          letGo = await room.hold(bytes);
+        };
         try {
-          return await copy(from, to, options);
+          return await copy(from, to, { ...options, beforeCopy });
         } finally {
           letGo();
         }
@@ -57,20 +60,8 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
   });
 }
 
-/** What a copy of an entry takes, with all that is in it. */
-async function bytesOf(driver: StorageDriver, path: MountPath, options: CallOptions): Promise<number> {
-  const entry = await driver.stat(path, options);
-  let bytes = bytesOfOne(entry);
-  if (entry.isDirectory) for await (const { entry: inner } of walkTree(driver, path, options)) bytes += bytesOfOne(inner);
-  return bytes;
-}
-
-function bytesOfOne({ isDirectory, sizeBytes }: Entry): number {
-  return onDisk(isDirectory ? 0 : (sizeBytes ?? 0));
-}
-
-function onDisk(sizeBytes: number): number {
-  return Math.max(1, Math.ceil(sizeBytes / BLOCK_BYTES)) * BLOCK_BYTES;
+function refusalOf(taking: Promise<void>): Promise<AppError | undefined> {
+  return taking.then(() => undefined, AppError.from);
 }
 
 function draftIn(room: DiskRoom, draft: Draft): Draft {

@@ -50,6 +50,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),
     findOnHost: (_signal: AbortSignal, path: MountPath) => reads.findOnHost(path),
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
+    sizeUpCopy: (signal: AbortSignal, path: MountPath) => reads.sizeUpCopy(path, signal),
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
     writeWhole: (_signal: AbortSignal, file: SmallWrite) => writes.writeWhole(file),

@@ -75,6 +75,7 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'remove',
   'rename',
   'seal',
+  'sizeUpCopy',
   'sweep',
   'writeMany',
   'writeWhole',

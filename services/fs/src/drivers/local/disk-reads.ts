@@ -3,6 +3,7 @@ import { AppError, systemCodeOf } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { bytesOnDisk } from '../../driver-contract/disk-room.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
@@ -153,11 +154,22 @@ export class DiskReads {
   }
 
   /** What all files below a folder hold together, in bytes. Links count as nothing. */
-  async addUp(path: MountPath, signal: AbortSignal): Promise<number> {
+  addUp(path: MountPath, signal: AbortSignal): Promise<number> {
+    return this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal);
+  }
+
+  /** What a copy of an entry takes of its disk, in bytes, with all that is in it, hidden or not. */
+  async sizeUpCopy(path: MountPath, signal: AbortSignal): Promise<number> {
+    const { stats } = this.#root.stat(path);
+    const below = stats.isDirectory() ? await this.#addUpBelow(path, bytesOfCopied, signal) : 0;
+    return bytesOnDisk(stats.isFile() ? stats.size : 0) + below;
+  }
+
+  async #addUpBelow(path: MountPath, bytesOf: BytesOf, signal: AbortSignal): Promise<number> {
     const folder = this.#root.holdFolder(path);
     try {
       const chain = new FolderChain();
-      return await chain.within(heldPlace(folder), () => addUpFolder(chain, createPace(signal)));
+      return await chain.within(heldPlace(folder), () => addUpFolder(chain, bytesOf, createPace(signal)));
     } finally {
       folder.close();
     }
@@ -262,21 +274,29 @@ function versionOf({ dev, ino, mtimeNs, ctimeNs }: fs.BigIntStats): string {
   return `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
 }
 
-async function addUpFolder(chain: FolderChain, pace: Pace): Promise<number> {
+/** What counts of an entry; undefined: neither it nor what is in it. */
+type BytesOf = (name: string, stats: fs.Stats) => number | undefined;
+
+/** As `DiskCopies` goes through a folder. */
+const bytesOfCopied: BytesOf = (name, stats) => (isReservedName(name) ? undefined : bytesOnDisk(stats.isFile() ? stats.size : 0));
+
+async function addUpFolder(chain: FolderChain, bytesOf: BytesOf, pace: Pace): Promise<number> {
   let sum = 0;
   for (const name of fs.readdirSync(chain.prefix, { encoding: 'buffer' })) {
     await pace.step();
     const stats = fs.lstatSync(chain.at(name), { throwIfNoEntry: false });
-    if (stats?.isFile()) sum += stats.size;
-    else if (stats?.isDirectory()) sum += await addUpChild(chain, name, pace);
+    const bytes = stats && bytesOf(name.toString(), stats);
+    if (stats === undefined || bytes === undefined) continue;
+    sum += bytes;
+    if (stats.isDirectory()) sum += await addUpChild(chain, name, bytesOf, pace);
   }
   return sum;
 }
 
 /** A folder that is gone or closed to us counts as nothing. */
-async function addUpChild(chain: FolderChain, name: Buffer, pace: Pace): Promise<number> {
+async function addUpChild(chain: FolderChain, name: Buffer, bytesOf: BytesOf, pace: Pace): Promise<number> {
   try {
-    return await chain.within(name, () => addUpFolder(chain, pace));
+    return await chain.within(name, () => addUpFolder(chain, bytesOf, pace));
   } catch (error) {
     if (AppError.is(error) || systemCodeOf(error) === undefined) throw error;
     return 0;

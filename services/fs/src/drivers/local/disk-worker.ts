@@ -6,7 +6,7 @@ import { diskFailure } from './errors.ts';
 import { handedOver } from './handed-over.ts';
 
 /** The long ones, which look at their signal. The others do not last. */
-const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'remove', 'copy']);
+const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'sizeUpCopy', 'remove', 'copy']);
 /** In a batch that takes longer, answers do not wait for its end. */
 const REPORT_AFTER_MS = 2;
 const NEVER = new AbortController().signal;

@@ -9,6 +9,7 @@ import type { NameTraits } from '../../driver-contract/folding.ts';
 import type {
   ByteRange,
   CallOptions,
+  CopyOptions,
   Draft,
   DraftOptions,
   DriverTraits,
@@ -202,9 +203,10 @@ export class LocalDriver implements StorageDriver {
     return this.#finish(to, await this.#disk.call('rename', [from, to, overwrite], signal), signal);
   }
 
-  async copy(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async copy(from: MountPath, to: MountPath, { signal, overwrite, beforeCopy }: CopyOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
+    if (beforeCopy) await beforeCopy(await this.#disk.call('sizeUpCopy', [from], signal));
     return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), signal);
   }
 
