@@ -5,6 +5,7 @@ import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.
 
 /** Of a small disk users leave only a part of it free: so much of the whole. A store without any room can neither log anybody in nor note what they did. */
 const RESERVE_PART = 20;
+
 /** The disk of the data folder, as far as users may fill it. */
 export function roomOfUsers(dataFolder: string): DiskRoom {
   return createDiskRoom(dataFolder, { reserveOf: (diskBytes) => Math.min(RESERVE_BYTES, diskBytes / RESERVE_PART) });
