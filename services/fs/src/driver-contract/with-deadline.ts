@@ -48,14 +48,14 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
   } = operationsOf(driver);
   return decorated({
     traits: driver.traits,
-    stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
-    list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, call)),
+    stat: (path, options) => within(callMs, options, (call) => driver.stat(path, { ...options, ...call })),
+    list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, { ...options, ...call })),
     read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, { ...options, ...call })),
     close: own.close,
     write:
       write &&
       ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
-    makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
+    makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, { ...options, ...call }))),
     remove:
       remove &&
       ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
@@ -63,19 +63,22 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
-    space: space && ((options) => within(callMs, options, (call) => space(call))),
+    space: space && ((options) => within(callMs, options, (call) => space({ ...options, ...call }))),
     thumbnail: thumbnail && ((file, options) => within(callMs, options, (call) => thumbnail(file, { ...options, ...call }))),
-    findOnHost: findOnHost && ((file, options) => within(callMs, options, (call) => findOnHost(file, call))),
+    findOnHost: findOnHost && ((file, options) => within(callMs, options, (call) => findOnHost(file, { ...options, ...call }))),
     openDraft:
       openDraft &&
       (async (file, id, options) =>
         draftWithin(await within(callMs, options, (call) => openDraft(file, id, { ...options, ...call })), limits)),
-    listNames: listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, call))),
+    listNames:
+      listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, { ...options, ...call }))),
     statMany:
       statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
-    listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, call))),
+    listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, { ...options, ...call }))),
     readMany: readMany && ((files, options) => within(callMs, options, (call) => readMany(files, { ...options, ...call }))),
-    writeMany: writeMany && ((files, options) => writeManyWithin(limits.commitMs, files, options, (asked, call) => writeMany(asked, call))),
+    writeMany:
+      writeMany &&
+      ((files, options) => writeManyWithin(limits.commitMs, files, options, (asked, call) => writeMany(asked, { ...options, ...call }))),
   });
 }
 

@@ -10,7 +10,7 @@ export const TOGETHER_BYTES = 64 * 1024;
 /** Files of one call of a storage: a few milliseconds of its thread. */
 const MOST_AT_ONCE = 16;
 
-/** Copies of small files, of whatever tasks: those that are wanted in the same moment are read in one call, and stored in one. */
+/** Copies of small files, of whatever tasks, and as patient as they are: those that are wanted in the same moment are read in one call, and stored in one. */
 export interface CopiesTogether {
   /**
    * As `copyFile`. What ends one of them ends no other one.

@@ -72,11 +72,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   // Making a file asks for no password; destroying one does.
   const { password } = request;
   const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
-  if (!mayReplace && (await findEntry(snapshot, path, located, signal))) snapshot.rules.requireAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(snapshot, path, located, { signal }))) snapshot.rules.requireAccess(actor, path, password);
   const driver = await uploadDriver(located);
   requireKeepable(driver.traits, located.path);
   // Refused early; the driver decides when the content is there.
-  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
+  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, { signal })))
     throw new AppError('ENTRY_EXISTS', 'file exists');
   const asked = { path, allowedAtMs, password: request.overwrite && mayReplace ? password : undefined };
   const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
