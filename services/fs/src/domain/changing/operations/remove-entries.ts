@@ -144,7 +144,7 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
   // Most are files, or empty: no look at what is in them.
   if (await removeOne(operation, doomed, { recursive: false })) return true;
   if (await hasMore(place, MAX_BELOW, callOf(operation))) return false;
-  return removeOne(operation, doomed, { recursive: true });
+  return removeOne(operation, doomed, { recursive: true, isSmall: true });
 }
 
 /**
@@ -156,7 +156,7 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun' | 'isPatient'>,
+  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'beforeStep' | 'begun' | 'isPatient'>,
 ): Promise<boolean> {
   const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
