@@ -184,3 +184,21 @@ it('tells the storage for whom each call is, and who waits for it', async () => 
   await guarded.space?.(call);
   expect(told).toEqual(Array.from({ length: 5 }, () => expect.objectContaining(call)));
 });
+
+it('a file that waits for its turn in a storage below is ended later, where it is patient', async () => {
+  const turn = Promise.withResolvers<void>();
+  const plain = await memoryDriver.open('');
+  await plain.write?.(file, chunks('x'), { overwrite: true });
+  const waiting = decorated({
+    ...operationsOf(plain),
+    read: async (...given) => turn.promise.then(() => plain.read(...given)),
+    write: async (...given) => turn.promise.then(() => (plain as Required<StorageDriver>).write(...given)),
+  });
+  const guarded = withDeadline(waiting, { ...LIMITS, turnMs: 60_000 });
+  const patient = { overwrite: true, isPatient: true } as const;
+  const kept = Promise.all([guarded.read(file, undefined, patient), guarded.write?.(file, chunks('y'), patient)]);
+  await expect(guarded.read(file)).rejects.toSatisfy(isLate);
+  await expect(guarded.write?.(file, chunks('z'), { overwrite: true })).rejects.toSatisfy(isLate);
+  turn.resolve();
+  expect(await kept).toMatchObject([{ entry: { sizeBytes: 1 } }, { sizeBytes: 1 }]);
+});

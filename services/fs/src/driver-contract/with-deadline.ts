@@ -13,6 +13,8 @@ export interface Deadlines {
   readonly commitMs: number;
   /** For a copy or a removal in whole, as neither reports how it gets on; of a removal in steps for each of them. */
   readonly treeMs: number;
+  /** How long a file that is patient may wait to be opened: it has its turn in a storage that this one goes by. Absent: as others. */
+  readonly turnMs?: number;
 }
 
 /**
@@ -50,7 +52,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, { ...options, ...call })),
     list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, { ...options, ...call })),
-    read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, { ...options, ...call })),
+    read: (file, range, options) => readWithin(limits, options, (call) => driver.read(file, range, { ...options, ...call })),
     close: own.close,
     write:
       write &&
@@ -154,13 +156,12 @@ async function* listWithin<Item>(
 }
 
 async function readWithin(
-  callMs: number,
-  stallMs: number,
+  { callMs, stallMs, turnMs = callMs }: Deadlines,
   options: CallOptions | undefined,
   run: (call: CallOptions) => Promise<FileContent>,
 ): Promise<FileContent> {
   const watchdog = new Watchdog(options?.signal);
-  watchdog.arm(callMs);
+  watchdog.arm(options?.isPatient ? turnMs : callMs);
   try {
     const content = await watchdog.guard(inTurn(watchdog, run));
     watchdog.disarm();
@@ -174,7 +175,7 @@ async function readWithin(
   }
 }
 
-type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'onProgress'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'isPatient' | 'beforePublish' | 'onProgress'>;
 
 async function writeWithin<Result>(
   limits: Deadlines,
@@ -183,7 +184,7 @@ async function writeWithin<Result>(
   run: (chunks: AsyncIterable<Uint8Array>, call: Publishing) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
-  watchdog.arm(limits.stallMs);
+  watchdog.arm((options.isPatient && limits.turnMs) ?? limits.stallMs);
   try {
     return await watchdog.guard(run(uncounted(content, watchdog, limits), publishing(options, watchdog, limits.commitMs)));
   } finally {
