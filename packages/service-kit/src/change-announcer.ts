@@ -41,9 +41,11 @@ export function createChangeAnnouncer<About = never>(options: {
 
   const count = async (about?: About): Promise<number> => {
     const revision = await options.nextRevision();
+    // One that waited to be counted is in this revision too, and nobody knows what it was about.
+    const isAlone = retry === undefined;
     clearTimeout(retry);
     retry = undefined;
-    await options.publish(revision, about);
+    await options.publish(revision, isAlone ? about : undefined);
     return revision;
   };
   const countSoon = (ms: number) => {

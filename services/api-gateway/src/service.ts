@@ -108,7 +108,7 @@ export function createGatewayService(
   });
   const isStopping = () => kit.readiness.missing().includes('stopping');
 
-  kit.bus.subscribe(accountsChanged, callers.hear);
+  kit.bus.subscribe(accountsChanged, (event) => void callers.hear(event));
   kit.bus.subscribe(configurationChanged, () => settingsCache.invalidate());
 
   return {

@@ -193,8 +193,7 @@ export function createFsService(
         keeper.wake();
       });
       bus.subscribe(accountsChanged, (event) => {
-        if (event.sessionId === undefined) configuration.invalidateToken();
-        callers.hear(event);
+        if (callers.hear(event)) configuration.invalidateToken();
       });
       bus.subscribe(entryChanged, (event) => {
         if (event.replica !== replica) forget(event.paths);

@@ -147,7 +147,7 @@ it('whoever takes over stores the body where the file that it replaces has the s
   const kind = uploadKind(area, async () => operation());
   const uploadAgain = async (text: string) => {
     const { file, sizeBytes } = await area.receive(bytesOf(text), { sizeBytes: text.length, expectedHashes: {}, signal });
-    const { modifiedAt } = await getEntry(snapshot, vpath('/f'), signal).then(({ entry }) => entry);
+    const { modifiedAt } = await getEntry(snapshot, vpath('/f'), { signal }).then(({ entry }) => entry);
     const input = { path: '/f', storage: 1, file, sizeBytes, modified: modifiedAt.getTime(), overwrite: true, hashes: {} };
     const attempts = createTestRun({ signal });
     // The first attempt died before it did anything.

@@ -52,8 +52,8 @@ export interface Callers {
   establish(authorization: string | undefined, options?: { isReading: boolean }): Promise<Caller>;
   /** Forgets what was read: an account, a session or the permanent token changed. */
   invalidate(): void;
-  /** Forgets what an event of auth is about: the session that ended, or everything, also where an event before it was missed. */
-  hear(event: { readonly revision: number; readonly sessionId?: string | undefined }): void;
+  /** Forgets what an event of auth is about: the session that ended, or everything, also where an event before it was missed. @returns whether it was everything */
+  hear(event: { readonly revision: number; readonly sessionId?: string | undefined }): boolean;
 }
 
 const REMEMBERED_SESSIONS = 10_000;
@@ -141,9 +141,13 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
     hear({ revision, sessionId }) {
       const isNext = heard !== undefined && revision === heard + 1;
       heard = Math.max(heard ?? revision, revision);
-      if (!isNext || sessionId === undefined) return invalidate();
+      if (!isNext || sessionId === undefined) {
+        invalidate();
+        return true;
+      }
       reading.delete(keyOfSession(sessionId));
       remembered.delete(keyOfSession(sessionId));
+      return false;
     },
   };
 }

@@ -87,6 +87,8 @@ export async function followTool(
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
       const giveUp = async () => {
         await tool.remove(toolId);
+        // Another attempt may have the folder by now.
+        run.signal.throwIfAborted();
         await folder.remove();
       };
       await unlessAborted(run.signal, context.keepReserve(giveUp));

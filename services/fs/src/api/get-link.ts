@@ -13,7 +13,7 @@ export const getLinkHandler =
   async (request: GetLinkRequest, call: Call): Promise<GetLinkResponse> => {
     const snapshot = await context.configuration.snapshot(call.revisions);
     const path = resolvePath({ ...actorOf(userOf(call)), basePath: VIRTUAL_ROOT }, request.path);
-    const { entry } = await getEntry(snapshot, path, call.signal);
+    const { entry } = await getEntry(snapshot, path, { signal: call.signal });
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     const url = `${request.site_url}/p${encodePath(path)}?d&sign=${encodeURIComponent(signature(snapshot, path))}`;
     return { url, header: {}, content_length: entry.sizeBytes ?? 0 };

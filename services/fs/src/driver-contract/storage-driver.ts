@@ -76,6 +76,8 @@ export interface CopyOptions extends PlaceOptions {
 export interface RemoveOptions extends CallOptions {
   /** False: a folder with anything in it, listed or not, is refused with DIRECTORY_NOT_EMPTY. */
   readonly recursive: boolean;
+  /** What is in the folder was counted, and is soon gone: it needs none of the turns of those that may take hours. Drivers pass it over. */
+  readonly isSmall?: true | undefined;
   /**
    * Where the trait `removesStepwise` says that a folder goes in steps: asked before each that takes something out of it, with how many entries are
    * gone by then. Rejecting ends the removal there, with that error. Other storages pass it over.

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { type EntryName, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
 import { type Draft, type StorageDriver, supports } from './storage-driver.ts';
 import { withDeadline } from './with-deadline.ts';
 
@@ -166,4 +167,38 @@ it('a listing that waits for nothing leaves room for others, and ends with its c
     for await (const _ of withDeadline(driver, { ...LIMITS, stallMs: 30_000 }).list(MOUNT_ROOT, { signal: gone.signal }));
   };
   await expect(list()).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+it('tells the storage for whom each call is, and who waits for it', async () => {
+  const told: unknown[] = [];
+  const note = async (...given: readonly unknown[]) => void told.push(given.at(-1));
+  const plain = await memoryDriver.open('');
+  const noting = { stat: note, makeDirectory: note, listNames: note, statMany: note, space: note } as object;
+  const patient = { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 };
+  const guarded = withDeadline(decorated({ ...operationsOf(plain), ...noting }), patient);
+  const call = { caller: 'user 7', isPatient: true } as const;
+  await guarded.stat(file, call);
+  await guarded.makeDirectory?.(file, call);
+  await guarded.listNames?.(file, undefined, call);
+  await guarded.statMany?.(file, [], call);
+  await guarded.space?.(call);
+  expect(told).toEqual(Array.from({ length: 5 }, () => expect.objectContaining(call)));
+});
+
+it('a file that waits for its turn in a storage below is ended later, where it is patient', async () => {
+  const turn = Promise.withResolvers<void>();
+  const plain = await memoryDriver.open('');
+  await plain.write?.(file, chunks('x'), { overwrite: true });
+  const waiting = decorated({
+    ...operationsOf(plain),
+    read: async (...given) => turn.promise.then(() => plain.read(...given)),
+    write: async (...given) => turn.promise.then(() => (plain as Required<StorageDriver>).write(...given)),
+  });
+  const guarded = withDeadline(waiting, { ...LIMITS, turnMs: 60_000 });
+  const patient = { overwrite: true, isPatient: true } as const;
+  const kept = Promise.all([guarded.read(file, undefined, patient), guarded.write?.(file, chunks('y'), patient)]);
+  await expect(guarded.read(file)).rejects.toSatisfy(isLate);
+  await expect(guarded.write?.(file, chunks('z'), { overwrite: true })).rejects.toSatisfy(isLate);
+  turn.resolve();
+  expect(await kept).toMatchObject([{ entry: { sizeBytes: 1 } }, { sizeBytes: 1 }]);
 });

@@ -13,6 +13,8 @@ export interface Deadlines {
   readonly commitMs: number;
   /** For a copy or a removal in whole, as neither reports how it gets on; of a removal in steps for each of them. */
   readonly treeMs: number;
+  /** How long a file that is patient may wait to be opened: it has its turn in a storage that this one goes by. Absent: as others. */
+  readonly turnMs?: number;
 }
 
 /**
@@ -48,14 +50,14 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
   } = operationsOf(driver);
   return decorated({
     traits: driver.traits,
-    stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
-    list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, call)),
-    read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, { ...options, ...call })),
+    stat: (path, options) => within(callMs, options, (call) => driver.stat(path, { ...options, ...call })),
+    list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, { ...options, ...call })),
+    read: (file, range, options) => readWithin(limits, options, (call) => driver.read(file, range, { ...options, ...call })),
     close: own.close,
     write:
       write &&
       ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
-    makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
+    makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, { ...options, ...call }))),
     remove:
       remove &&
       ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
@@ -63,19 +65,22 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
-    space: space && ((options) => within(callMs, options, (call) => space(call))),
+    space: space && ((options) => within(callMs, options, (call) => space({ ...options, ...call }))),
     thumbnail: thumbnail && ((file, options) => within(callMs, options, (call) => thumbnail(file, { ...options, ...call }))),
-    findOnHost: findOnHost && ((file, options) => within(callMs, options, (call) => findOnHost(file, call))),
+    findOnHost: findOnHost && ((file, options) => within(callMs, options, (call) => findOnHost(file, { ...options, ...call }))),
     openDraft:
       openDraft &&
       (async (file, id, options) =>
         draftWithin(await within(callMs, options, (call) => openDraft(file, id, { ...options, ...call })), limits)),
-    listNames: listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, call))),
+    listNames:
+      listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, { ...options, ...call }))),
     statMany:
       statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
-    listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, call))),
+    listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, { ...options, ...call }))),
     readMany: readMany && ((files, options) => within(callMs, options, (call) => readMany(files, { ...options, ...call }))),
-    writeMany: writeMany && ((files, options) => writeManyWithin(limits.commitMs, files, options, (asked, call) => writeMany(asked, call))),
+    writeMany:
+      writeMany &&
+      ((files, options) => writeManyWithin(limits.commitMs, files, options, (asked, call) => writeMany(asked, { ...options, ...call }))),
   });
 }
 
@@ -151,13 +156,12 @@ async function* listWithin<Item>(
 }
 
 async function readWithin(
-  callMs: number,
-  stallMs: number,
+  { callMs, stallMs, turnMs = callMs }: Deadlines,
   options: CallOptions | undefined,
   run: (call: CallOptions) => Promise<FileContent>,
 ): Promise<FileContent> {
   const watchdog = new Watchdog(options?.signal);
-  watchdog.arm(callMs);
+  watchdog.arm(options?.isPatient ? turnMs : callMs);
   try {
     const content = await watchdog.guard(inTurn(watchdog, run));
     watchdog.disarm();
@@ -171,7 +175,7 @@ async function readWithin(
   }
 }
 
-type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'onProgress'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'isPatient' | 'beforePublish' | 'onProgress'>;
 
 async function writeWithin<Result>(
   limits: Deadlines,
@@ -180,7 +184,7 @@ async function writeWithin<Result>(
   run: (chunks: AsyncIterable<Uint8Array>, call: Publishing) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
-  watchdog.arm(limits.stallMs);
+  watchdog.arm((options.isPatient && limits.turnMs) ?? limits.stallMs);
   try {
     return await watchdog.guard(run(uncounted(content, watchdog, limits), publishing(options, watchdog, limits.commitMs)));
   } finally {

@@ -7,6 +7,7 @@ import { decorated, operationsOf } from './complete-driver.ts';
 import { at, put, textOf } from './conformance/driver-calls.ts';
 import { createLane } from './lane.ts';
 import type { Draft, StorageDriver } from './storage-driver.ts';
+import { withDeadline } from './with-deadline.ts';
 import { withLimits } from './with-limits.ts';
 
 const isOverloaded = (error: unknown) => AppError.is(error, 'OVERLOADED');
@@ -143,16 +144,28 @@ describe('the lanes of a storage', () => {
     const begun: string[] = [];
     const store = await memoryDriver.open('');
     await put(store as Required<StorageDriver>, '/file', 'content');
-    store.remove = async (path) => {
+    for (const folder of ['/a', '/b', '/c', '/d', '/e']) await put(store as Required<StorageDriver>, `${folder}/file`, '');
+    await put(store as Required<StorageDriver>, '/alone', '');
+    const remove = operationsOf(store).remove;
+    store.remove = async (path, options) => {
+      if (!options.recursive || options.isSmall) return remove?.(path, options);
       begun.push(path);
       await hours.promise;
     };
     const driver = withLimits(store, { names: 4, reads: 1, writes: 1 }, SOON_MS) as Required<StorageDriver>;
-    const remove = (path: string, caller: string, isPatient?: true) => driver.remove(at(path), { recursive: true, caller, isPatient });
-    const tasks = ['/a', '/b', '/c'].map((path) => remove(path, 'hog', true));
-    const other = remove('/d', 'other');
-    await expect(remove('/e', 'other')).rejects.toSatisfy(isOverloaded);
+    const removeAll = (path: string, caller: string, isPatient?: true) => driver.remove(at(path), { recursive: true, caller, isPatient });
+    const tasks = ['/a', '/b', '/c'].map((path) => removeAll(path, 'hog', true));
+    const other = removeAll('/d', 'other');
+    await expect(removeAll('/e', 'other')).rejects.toSatisfy(isOverloaded);
+    // Nor is somebody who waits taken for a task behind another storage, which asks before each step for its own sake.
+    const behind = withDeadline(driver, { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 });
+    await expect(behind.remove?.(at('/e'), { recursive: true, caller: 'other' })).rejects.toSatisfy(isOverloaded);
     expect(begun).toEqual(['/a', '/d']);
+    // Neither a file nor what was counted waits for those.
+    await removeAll('/alone', 'other');
+    await driver.remove(at('/e'), { recursive: true, isSmall: true, caller: 'hog' });
+    for (const path of ['/alone', '/e'])
+      await expect(driver.stat(at(path))).rejects.toSatisfy((error) => AppError.is(error, 'ENTRY_NOT_FOUND'));
     for (let turn = 0; turn < 2; turn += 1) expect((await driver.stat(at('/file'))).sizeBytes).toBe(7);
     hours.resolve();
     await Promise.all([...tasks, other]);

@@ -1,16 +1,19 @@
+import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
 import type { CallOptions, Draft, RemoveOptions, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
-  /** Calls that look at names or change one. Half of them at most remove folders with what is in them, which may take hours. */
+  /** Calls that look at names or change one. Half of them at most remove folders with what is in them, which may take hours; small folders count as others. */
   readonly names: number;
   /** Files that are open for reading, until they are read, left or aborted. */
   readonly reads: number;
   /** Files that are written or copied. One that is copied inside the storage by reading and writing is in both lanes. */
   readonly writes: number;
 }
+
+type Remove = NonNullable<StorageDriver['remove']>;
 
 /** How long to wait for a turn, in milliseconds. */
 const WAIT_MS = 30_000;
@@ -44,7 +47,6 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
   const [names, trees, reads, writes] = [limits.names, Math.ceil(limits.names / 2), limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
   ) as [Lane, Lane, Lane, Lane];
-  const inTrees = (options: RemoveOptions, work: () => Promise<void>) => (options.recursive ? trees.run(options, work) : work());
   return decorated({
     traits: operations.traits,
     close: operations.close,
@@ -53,7 +55,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     read: async (file, range, options) => readUntilLeft(await reads.enter(options), () => driver.read(file, range, options), options),
     write: write && ((file, content, options) => writes.run(options, () => write(file, content, options))),
     makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
-    remove: remove && ((path, options) => inTrees(options, () => names.run(options, () => remove(path, options)))),
+    remove: remove && removeInTurn(remove, { names, trees }),
     beginRemoval: beginRemoval && ((paths, options) => names.run(options, () => beginRemoval(paths, options))),
     rename: rename && ((from, to, options) => names.run(options, () => rename(from, to, options))),
     copy: copy && ((from, to, options) => writes.run(options, () => copy(from, to, options))),
@@ -71,6 +73,21 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     readMany: readMany && ((files, options) => reads.run(options, () => readMany(files, options))),
     writeMany: writeMany && ((files, options) => writes.run(options, () => writeMany(files, options))),
   });
+}
+
+/** What is no folder, or an empty one, waits for no folder that takes hours: which of them it is the storage says, and a file costs no more for that. */
+function removeInTurn(remove: Remove, { names, trees }: { names: Lane; trees: Lane }): Remove {
+  return async (path, options) => {
+    const inTurn = (asked: RemoveOptions) => names.run(asked, () => remove(path, asked));
+    if (!options.recursive || options.isSmall) return inTurn(options);
+    try {
+      // What has begun is a task's, which waits: it is not asked for twice.
+      if (options.begun === undefined) return await inTurn({ ...options, recursive: false });
+    } catch (error) {
+      if (!AppError.is(error, 'DIRECTORY_NOT_EMPTY')) throw error;
+    }
+    await trees.run(options, () => inTurn(options));
+  };
 }
 
 async function* listInTurns<Item>(names: Lane, listing: AsyncIterable<Item>, options: CallOptions | undefined): AsyncGenerator<Item, void> {

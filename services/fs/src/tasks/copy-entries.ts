@@ -179,7 +179,9 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
   if (entry.kind !== 'file') {
     if (run.input.files) return;
     await placement.assertLease();
-    await placement.changing(driver, places.target, () => driver.makeDirectory(places.targetPlace, { signal: run.signal }));
+    await placement.changing(driver, places.target, () =>
+      driver.makeDirectory(places.targetPlace, { signal: run.signal, isPatient: true }),
+    );
     return;
   }
   const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt);
@@ -218,7 +220,7 @@ async function copyFile(
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
     const there = await statIfThere(to.driver, to.path, run.signal);
     if (there) {
-      const source = await from.driver.stat(from.path, { signal: run.signal });
+      const source = await from.driver.stat(from.path, { signal: run.signal, isPatient: true });
       if (isMoved && (isInDoubt || conflict === 'replace')) {
         // What an earlier attempt copied looks like its source, and the folders alone can tell.
         const isAlike = !isInDoubt && looksLikeOneFile(source, from.driver, there, to.driver);

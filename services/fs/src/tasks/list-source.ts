@@ -37,7 +37,7 @@ async function beginListing({ run, state, manifest, ends }: PlacementRun): Promi
   const { from } = await ends();
   const { files } = run.input;
   for (const path of files ?? ['']) {
-    const entry = await from.driver.stat(below(from.located.path, path), { signal: run.signal }).catch((error) => {
+    const entry = await from.driver.stat(below(from.located.path, path), { signal: run.signal, isPatient: true }).catch((error) => {
       // One of several that is gone was moved by somebody else; the only one is missed.
       if (files && AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
       throw error;
@@ -66,7 +66,7 @@ async function listTree(placement: PlacementRun): Promise<boolean> {
   /** Folders that the one who asked may not read: what is below them is not told of. */
   const closed = new Set<string>();
   let permission: { folder: string; isAllowed: (name: EntryName) => boolean } | undefined;
-  for await (const { path: place, entry } of driver.listAll(located.path, { signal: run.signal })) {
+  for await (const { path: place, entry } of driver.listAll(located.path, { signal: run.signal, isPatient: true })) {
     const path = located.path === MOUNT_ROOT ? place : place.slice(located.path.length);
     const folder = path.slice(0, path.lastIndexOf('/'));
     if (permission?.folder !== folder) permission = { folder, isAllowed: permissionIn(ends, placement, folder) };
@@ -89,7 +89,7 @@ async function listFolder(placement: PlacementRun, path: string): Promise<void> 
   const ends = await placement.ends();
   const isAllowed = permissionIn(ends, placement, path);
   const folder = below(ends.from.located.path, path);
-  for await (const entry of ends.from.driver.list(folder, { signal: run.signal })) {
+  for await (const entry of ends.from.driver.list(folder, { signal: run.signal, isPatient: true })) {
     if (!isAllowed(entry.name)) {
       state.denied += 1;
       continue;

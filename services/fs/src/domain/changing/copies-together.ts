@@ -16,12 +16,12 @@ export function areCopiedTogether(from: Pick<Place, 'driver'>, to: Pick<Place, '
  * @param mayPublishUntil asked for this file alone, as in WholeWrite. @returns undefined: it is to be copied by itself
  */
 export async function copyTogether(
-  { from, to, overwrite, signal, onOpened, onBytes }: FileCopy,
+  { from, to, overwrite, signal, isPatient, onOpened, onBytes }: FileCopy,
   mayPublishUntil: WholeWrite['mayPublishUntil'],
 ): Promise<CopiedFile | undefined> {
   const { driver } = to;
   if (!supports(driver, 'writeMany')) return undefined;
-  const file = await unlessAborted(signal, readTogether(from.driver, from.path));
+  const file = await unlessAborted(signal, readTogether(from.driver, from.path, { isPatient }));
   // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
   if (!file || file.entry.hashes || file.entry.sizeBytes !== file.bytes.byteLength) return undefined;
   await onOpened?.(file.bytes.byteLength);
@@ -30,7 +30,8 @@ export async function copyTogether(
     signal.throwIfAborted();
     return mayPublishUntil();
   };
-  const stored = await writeTogether(driver, { file: to.path, content, overwrite, modifiedAt: entry.modifiedAt, mayPublishUntil: ask });
+  const write = { file: to.path, content, overwrite, modifiedAt: entry.modifiedAt, mayPublishUntil: ask };
+  const stored = await writeTogether(driver, write, { isPatient });
   onBytes?.(content.byteLength);
   return { source: entry, target: stored, readBytes: undefined };
 }

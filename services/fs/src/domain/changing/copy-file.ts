@@ -69,7 +69,7 @@ async function copyInside({
   const { driver } = from;
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
-  const source = await driver.stat(from.path, { signal });
+  const source = await driver.stat(from.path, { signal, isPatient });
   if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
   await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
@@ -80,7 +80,7 @@ async function copyInside({
     const target = await make().catch(async (error) => {
       // A copy wants the folder it goes to, unlike a write; most often it is there.
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
-      await to.driver.makeDirectory(parentPath(to.path), { signal });
+      await to.driver.makeDirectory(parentPath(to.path), { signal, isPatient });
       return make();
     });
     onBytes?.(source.sizeBytes ?? 0);

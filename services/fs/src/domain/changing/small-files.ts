@@ -1,6 +1,13 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
-import { type Entry, type StorageDriver, supports, type WholeFile, type WholeWrite } from '../../driver-contract/storage-driver.ts';
+import {
+  type CallOptions,
+  type Entry,
+  type StorageDriver,
+  supports,
+  type WholeFile,
+  type WholeWrite,
+} from '../../driver-contract/storage-driver.ts';
 
 /** Larger files are read and stored by themselves. */
 export const SMALL_BYTES = 64 * 1024;
@@ -10,23 +17,36 @@ const MOST_AT_ONCE = 16;
 /** A storage that takes several small files in one call. */
 export type SmallFilesTarget = StorageDriver & Required<Pick<StorageDriver, 'writeMany'>>;
 
-const readings = new WeakMap<StorageDriver, (file: MountPath) => Promise<WholeFile | undefined>>();
-const writings = new WeakMap<StorageDriver, (write: WholeWrite) => Promise<Entry | AppError>>();
+type Patience = Pick<CallOptions, 'isPatient'>;
+
+/** What waits to be read or stored. Of tasks apart from others: nobody else waits for the lease of a task. */
+const openGroup = (patience: Patience) => ({
+  patience,
+  readings: new WeakMap<StorageDriver, (file: MountPath) => Promise<WholeFile | undefined>>(),
+  writings: new WeakMap<StorageDriver, (write: WholeWrite) => Promise<Entry | AppError>>(),
+});
+const [ofTasks, ofOthers] = [openGroup({ isPatient: true }), openGroup({})];
+const groupOf = ({ isPatient }: Patience) => (isPatient ? ofTasks : ofOthers);
 
 /** Reads a small file, in one call with all that are wanted in the same moment. @returns undefined: it is to be read by itself */
-export async function readTogether(driver: StorageDriver, file: MountPath): Promise<WholeFile | undefined> {
+export async function readTogether(driver: StorageDriver, file: MountPath, patience: Patience): Promise<WholeFile | undefined> {
   if (!supports(driver, 'readMany')) return undefined;
-  const read = kept(readings, driver, () => gathered((files: readonly MountPath[]) => driver.readMany(files, { maxBytes: SMALL_BYTES })));
+  const group = groupOf(patience);
+  const read = kept(group.readings, driver, () =>
+    gathered((files: readonly MountPath[]) => driver.readMany(files, { ...group.patience, maxBytes: SMALL_BYTES })),
+  );
   return read(file);
 }
 
 /**
- * Stores a small file, in one call with all that are to be stored in the same moment, whoever wants it. What ends one of them ends no other one.
+ * Stores a small file, in one call with all that are to be stored in the same moment, whoever wants it. One that fails or is cancelled ends no other one; a
+ * storage that hangs does.
  *
  * @throws as `write` of the driver; what `mayPublishUntil` throws
  */
-export async function writeTogether(driver: SmallFilesTarget, file: WholeWrite): Promise<Entry> {
-  const write = kept(writings, driver, () => gathered((files: readonly WholeWrite[]) => driver.writeMany(files)));
+export async function writeTogether(driver: SmallFilesTarget, file: WholeWrite, patience: Patience): Promise<Entry> {
+  const group = groupOf(patience);
+  const write = kept(group.writings, driver, () => gathered((files: readonly WholeWrite[]) => driver.writeMany(files, group.patience)));
   let refusal: { readonly error: unknown } | undefined;
   const mayPublishUntil = () =>
     file.mayPublishUntil().catch((error: unknown) => {

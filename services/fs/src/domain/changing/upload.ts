@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { requireKeepable } from '../../driver-contract/declared-names.ts';
@@ -82,11 +83,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   // Making a file asks for no password; destroying one does.
   const { password } = request;
   const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
-  if (!mayReplace && (await findEntry(snapshot, path, located, signal))) snapshot.rules.requireAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(snapshot, path, located, { signal }))) snapshot.rules.requireAccess(actor, path, password);
   const driver = await uploadDriver(located);
   requireKeepable(driver.traits, located.path);
   // Refused early; the driver decides when the content is there.
-  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
+  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, { signal })))
     throw new AppError('ENTRY_EXISTS', 'file exists');
   const asked = { path, allowedAtMs, password: request.overwrite && mayReplace ? password : undefined };
   const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
@@ -112,7 +113,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         const file = { file: located.path, overwrite, modifiedAt, signal };
         entry =
           sizeBytes !== undefined && isStoredTogether(driver, request) && !beforePublish
-            ? await storeSmall(driver, checked, { ...file, sizeBytes })
+            ? await storeSmall(located, checked, { ...file, sizeBytes })
             : await driver.write(located.path, checked, {
                 ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
                 caller: callerOf(operation),
@@ -144,13 +145,17 @@ function isStoredTogether(driver: StorageDriver, { sizeBytes, expectedHashes }: 
 
 type SmallUpload = Pick<WholeWrite, 'file' | 'overwrite' | 'modifiedAt'> & { readonly sizeBytes: number; readonly signal: AbortSignal };
 
-async function storeSmall(driver: SmallFilesTarget, content: AsyncIterable<Uint8Array>, upload: SmallUpload): Promise<Entry> {
-  const { file, overwrite, modifiedAt, signal } = upload;
+/** While a content comes its storage may be opened anew, with other items: the one of the moment takes it. */
+async function storeSmall(located: Located<Mount>, content: AsyncIterable<Uint8Array>, upload: SmallUpload): Promise<Entry> {
+  const { file, overwrite, modifiedAt, sizeBytes, signal } = upload;
+  const whole = await wholeContent(content, upload);
+  const driver = await uploadDriver(located);
+  if (!supports(driver, 'writeMany')) return driver.write(file, Readable.from([whole]), { overwrite, modifiedAt, sizeBytes, signal });
   const mayPublishUntil = async () => {
     throwIfAborted(signal);
     return Number.POSITIVE_INFINITY;
   };
-  return writeTogether(driver, { file, overwrite, modifiedAt, mayPublishUntil, content: await wholeContent(content, upload) });
+  return writeTogether(driver, { file, overwrite, modifiedAt, mayPublishUntil, content: whole }, {});
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
-import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -23,17 +23,17 @@ const ZERO_TIME = new Date('0001-01-01T00:00:00Z');
 const MAX_RELATED = 200;
 
 /** Finds what is at a path. A folder that mounts make comes before what its storage may have there. @throws AppError ENTRY_NOT_FOUND | MOUNT_NOT_FOUND */
-export async function getEntry(snapshot: Snapshot, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
+export async function getEntry(snapshot: Snapshot, path: VirtualPath, call?: CallOptions): Promise<Found> {
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return virtual;
   const located = locate(snapshot, path);
-  return { entry: await lookAt(located, signal), located };
+  return { entry: await lookAt(located, call), located };
 }
 
-async function lookAt({ mount, path }: Located<Mount>, signal: AbortSignal | undefined): Promise<Entry> {
+async function lookAt({ mount, path }: Located<Mount>, call: CallOptions | undefined): Promise<Entry> {
   const driver = await mount.driver();
   try {
-    return await driver.stat(path, { signal });
+    return await driver.stat(path, call);
   } catch (error) {
     // Nothing can be below a file, so what a client asks for there does not exist.
     if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('ENTRY_NOT_FOUND', 'object not found', { cause: error });
@@ -54,7 +54,7 @@ async function lookIn(
 ): Promise<Entry> {
   const name = baseName(located.path);
   const listing = name === undefined ? undefined : await folderCache.findListing(folder);
-  return (name === undefined ? undefined : listing?.find(name)) ?? lookAt(located, signal);
+  return (name === undefined ? undefined : listing?.find(name)) ?? lookAt(located, { signal });
 }
 
 /** The same in a storage that was chosen before; undefined when nothing is there. */
@@ -62,13 +62,13 @@ export async function findEntry(
   snapshot: Snapshot,
   path: VirtualPath,
   located: Located<Mount>,
-  signal: AbortSignal | undefined,
+  call: CallOptions,
 ): Promise<Entry | undefined> {
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return virtual.entry;
   const driver = await located.mount.driver();
   try {
-    return await driver.stat(located.path, { signal });
+    return await driver.stat(located.path, call);
   } catch (error) {
     if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
     throw error;

@@ -182,7 +182,7 @@ async function isThere(
 ): Promise<boolean> {
   const wanted = Object.entries(upload.hashes);
   if (wanted.length === 0 || !upload.overwrite || upload.isPartial || !snapshot.rules.canAccess(actor, path, password)) return false;
-  const entry: Entry | undefined = await findEntry(snapshot, path, located, signal);
+  const entry: Entry | undefined = await findEntry(snapshot, path, located, { signal });
   if (!entry || entry.isDirectory || entry.sizeBytes !== sizeBytes) return false;
   const has = wanted
     .map(([name, digest]) => ({ digest, known: entry.hashes?.[name as HashName] }))

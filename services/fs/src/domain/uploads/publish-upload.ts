@@ -56,7 +56,7 @@ export async function publishUpload(
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
-        await store.beginPublishing(session.id, session.path, await findEntry(operation.snapshot, session.path, located, signal));
+        await store.beginPublishing(session.id, session.path, await findEntry(operation.snapshot, session.path, located, { signal }));
         entry = await draft.publish(publishing).catch(async (error) => {
           // Of what is not there it may be the draft, or what is above the file.
           if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
@@ -110,7 +110,7 @@ async function writeCopy(
 ): Promise<Entry> {
   const { id, path, sizeBytes, publishingPath } = session;
   const { signal } = operation;
-  const there = () => findEntry(operation.snapshot, path, located, signal);
+  const there = () => findEntry(operation.snapshot, path, located, { signal });
   // What had the name before the first attempt: what has it later may be ours.
   const replaced = publishingPath === undefined ? await there() : session.replaced;
   // Without `overwrite`, noted is only a name that was free.
@@ -146,7 +146,7 @@ async function requireStillAllowed(operation: Operation, session: UploadSession,
   const { path } = session;
   const located = await locateUpload(operation, path, session.storageId);
   if (!session.upload.overwrite || snapshot.rules.canAccess(actor, path, password)) return;
-  if (await findEntry(snapshot, path, located, signal)) snapshot.rules.requireAccess(actor, path, password);
+  if (await findEntry(snapshot, path, located, { signal })) snapshot.rules.requireAccess(actor, path, password);
 }
 
 /** @throws AppError CONTENT_CORRUPT: another size or another digest */

@@ -22,7 +22,7 @@ export async function checkTarget(operation: Operation, directory: VirtualPath):
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, signal);
+  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, { signal });
   if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
   return located;
 }

@@ -21,7 +21,7 @@ export async function* freeNames(
   for (let number = 0; number < MAX_NAMES; number++) {
     const path = number === 0 ? wanted : childPath(directory, numberedName(name, number));
     const place = locate(operation.snapshot, path, beside);
-    if (!(await findEntry(operation.snapshot, path, place, operation.signal))) yield { path, place };
+    if (!(await findEntry(operation.snapshot, path, place, { signal: operation.signal }))) yield { path, place };
   }
 }
 

@@ -77,7 +77,7 @@ export async function publishedAlready(
     }
   }
   const there = locate(operation.snapshot, path, located);
-  const entry = await findEntry(operation.snapshot, path, there, signal);
+  const entry = await findEntry(operation.snapshot, path, there, { signal });
   if (!entry || !isAnnounced(entry, session, sizeBytes, driver) || isReplaced(entry, session)) return undefined;
   return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes, place: { driver, path: there.path }, entry };
 }

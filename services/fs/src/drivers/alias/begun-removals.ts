@@ -82,11 +82,11 @@ export function countOn(beforeStep: RemoveOptions['beforeStep']): () => RemoveOp
 
 async function removeNow(
   own: readonly { readonly where: Doomed['where']; readonly target: Found }[],
-  { signal }: CallOptions,
+  options: CallOptions,
 ): Promise<(undefined | AppError)[]> {
   const answers: (undefined | AppError)[] = [];
   for (const { where, target } of own) {
-    const removal = operationOf(target.driver, 'remove')(where.path, { recursive: true, signal });
+    const removal = operationOf(target.driver, 'remove')(where.path, { ...options, recursive: true });
     answers.push(
       await removal.then(
         () => undefined,

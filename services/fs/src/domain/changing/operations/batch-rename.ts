@@ -33,7 +33,7 @@ export async function batchRename(operation: Operation, request: BatchRename, qu
   const folder: RenamedFolder = {
     path,
     located,
-    find: (name) => findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, signal),
+    find: (name) => findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, { signal }),
   };
   const renamings: Renaming[] = [];
   const pace = createPace(signal);

@@ -65,7 +65,7 @@ export async function withRoom(
 
 /** Bytes of an entry with all it holds; 0 where none is. */
 export async function bytesAt(operation: Operation, path: VirtualPath, located: Located<Mount>): Promise<number> {
-  const entry = await findEntry(operation.snapshot, path, located, operation.signal);
+  const entry = await findEntry(operation.snapshot, path, located, { signal: operation.signal });
   return entry?.isDirectory ? bytesBelow(operation, { path, located }) : (entry?.sizeBytes ?? 0);
 }
 

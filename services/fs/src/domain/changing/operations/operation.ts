@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { Pace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
-import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import type { CallOptions, StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { type Actor, denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -53,6 +53,11 @@ function singleName(raw: string): EntryName {
   return parseEntryName(name);
 }
 
+/** What an operation gives with its calls of storages. */
+export function callOf(operation: Pick<Operation, 'actor' | 'signal'>): CallOptions {
+  return { signal: operation.signal, caller: callerOf(operation) };
+}
+
 /** A place in an opened storage. */
 export interface Place {
   readonly driver: StorageDriver;
@@ -84,7 +89,7 @@ export async function requireCreationOf({ snapshot, actor, signal }: Operation, 
   for (const folder of [directory, ...above]) {
     if (folder !== directory) requireWrite(snapshot, actor, folder);
     const located = snapshot.table.locate(folder);
-    if (located && (await findEntry(snapshot, folder, located, signal))) return;
+    if (located && (await findEntry(snapshot, folder, located, { signal }))) return;
   }
 }
 

@@ -6,7 +6,7 @@ import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
-import { callerOf, nameTaken, type Operation, open, type Place } from './operation.ts';
+import { callerOf, callOf, nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
 
@@ -51,7 +51,8 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, signal))) return await queue([{ ...item, conflict: 'refuse' }]);
+    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, callOf(operation))))
+      return await queue([{ ...item, conflict: 'refuse' }]);
     const moved = await moveTree(here, entry, there, conflict, signal, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);

@@ -6,7 +6,7 @@ import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
+import { callOf, innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
@@ -80,8 +80,8 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 }
 
 /** Nothing can be put into a file. @param inner something in the folder. @throws AppError NOT_A_DIRECTORY */
-async function requireNoFile({ snapshot, signal }: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
-  const entry = await findEntry(snapshot, folder, { ...inner, path: parentPath(inner.path) }, signal);
+async function requireNoFile(operation: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
+  const entry = await findEntry(operation.snapshot, folder, { ...inner, path: parentPath(inner.path) }, callOf(operation));
   if (entry && !entry.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
 }
 
@@ -91,19 +91,20 @@ async function planItem(
   request: Placement,
   { source, target, isCopied }: { source: VirtualPath; target: VirtualPath; isCopied: boolean },
 ): Promise<Item | undefined> {
-  const { snapshot, actor, signal } = operation;
-  const found = await getEntry(snapshot, source, signal);
+  const { snapshot, actor } = operation;
+  const call = callOf(operation);
+  const found = await getEntry(snapshot, source, call);
   const from = found.located ?? locate(snapshot, source);
   const to = locate(snapshot, target, from);
   const item = { source, target, entry: found.entry, from, to };
   await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target, isCopied });
   if (request.overwrite) {
     // Whoever replaces something must be allowed to change what was there.
-    if (await findEntry(snapshot, target, to, signal)) snapshot.rules.requireEntry(actor, target, 'write');
+    if (await findEntry(snapshot, target, to, call)) snapshot.rules.requireEntry(actor, target, 'write');
     return { ...item, conflict: conflictAt(operation, target) };
   }
   const conflict = request.merge ? 'keep' : 'refuse';
-  const taken = await findEntry(snapshot, target, to, signal);
+  const taken = await findEntry(snapshot, target, to, call);
   if (!taken) return { ...item, conflict };
   if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
   if (request.merge && found.entry.isDirectory) return { ...item, conflict };

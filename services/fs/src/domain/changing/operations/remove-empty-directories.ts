@@ -7,7 +7,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { hasMore } from './has-more.ts';
-import { type Operation, open, unsupported } from './operation.ts';
+import { callOf, type Operation, open, unsupported } from './operation.ts';
 import { type Doomed, requireRemoval } from './remove-entries.ts';
 
 /** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
@@ -56,11 +56,11 @@ function folderOf(operation: Operation, path: VirtualPath): WalkedFolder {
   return { path, located: snapshot.table.findVirtualFolder(path) ? snapshot.table.locate(path) : locate(snapshot, path) };
 }
 
-async function takesLong(located: Located<Mount>, { signal }: Operation): Promise<boolean> {
+async function takesLong(located: Located<Mount>, operation: Operation): Promise<boolean> {
   const place = await open(located);
   if (!place.driver.traits.removesStepwise) return false;
   try {
-    return await hasMore(place, MAX_WALKED, signal);
+    return await hasMore(place, MAX_WALKED, callOf(operation));
   } catch (error) {
     // The walk itself says what is no folder.
     if (AppError.is(error, 'NOT_A_DIRECTORY')) return false;

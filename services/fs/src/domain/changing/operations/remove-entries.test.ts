@@ -1,4 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineDriver } from '../../../driver-contract/define-driver.ts';
+import { MemoryDriver } from '../../../drivers/memory/driver.ts';
+import { openTree } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { removeEntries } from './remove-entries.ts';
@@ -44,6 +48,41 @@ describe('removing', () => {
     for (const path of ['/a/in/f', '/a/in/g', '/a/out']) await memory.put(path);
     await removeEntries(memory.operation(), { dir: '/a/in', names: ['../out', '..', '../../', 'f'] });
     expect(await memory.everything('/a')).toEqual(['/a/in/g', '/a/out']);
+  });
+
+  it.each([
+    ['a file and a small folder go, where folders go entry by entry,', true, ['file', 'small']],
+    ['a file goes, where the storage removes folders by itself,', false, ['file']],
+  ])('%s while a large folder of the same user goes for hours', async (_what, hasObjects, soon) => {
+    const store = new MemoryDriver({ hasObjects });
+    const remove = store.remove.bind(store);
+    const hours = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    store.remove = async (path, options) => {
+      if (path === '/large' && options.recursive) {
+        begun.resolve();
+        await hours.promise;
+      }
+      return remove(path, options);
+    };
+    const definition = defineDriver({
+      name: 'Limited',
+      label: 'Limited',
+      configSchema: z.object({}),
+      limits: { names: 4, reads: 4, writes: 4 },
+      open: async () => store,
+    });
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Limited' }] });
+    for (const path of ['/large/f', '/file', '/small/f']) await memory.put(path);
+    const removed = (...names: string[]) =>
+      removeEntries(memory.operation(), { dir: '/', names }, async () => Promise.reject(new Error('not to be queued')));
+    const large = removeEntries(memory.operation(), { dir: '/', names: ['large'] });
+    await begun.promise;
+    await removed(...soon);
+    hours.resolve();
+    await large;
+    await removed('small');
+    expect(await memory.everything()).toEqual([]);
   });
 
   it('needs its permission', async () => {

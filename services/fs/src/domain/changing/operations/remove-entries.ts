@@ -8,7 +8,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { hasMore } from './has-more.ts';
-import { callerOf, innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+import { callOf, innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
@@ -74,9 +74,9 @@ export function requireRemovable({ snapshot, actor }: Operation, path: VirtualPa
 
 /** Whether nothing in the entry is hidden from the caller, who would destroy it with it. @throws AppError PERMISSION_DENIED */
 export async function requireAllSeen(operation: Operation, { path, located }: Doomed): Promise<void> {
-  const { snapshot, actor, signal } = operation;
+  const { snapshot, actor } = operation;
   if (!snapshot.rules.mayHideIn(actor, path)) return;
-  const entry = await findEntry(snapshot, path, located, signal);
+  const entry = await findEntry(snapshot, path, located, callOf(operation));
   if (entry) await requireNothingHidden(operation, { entry, path, located });
 }
 
@@ -100,8 +100,8 @@ async function removeAll(operation: Operation, doomed: readonly Doomed[], queue:
 
 /** What cannot be begun is removed while the caller waits. @throws what the storage says of the first that fails; all others are done, or queued */
 async function beginRemovals(operation: Operation, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
-  const { snapshot, actor, changes, signal } = operation;
-  const call = { signal, caller: callerOf(operation) };
+  const { snapshot, actor, changes } = operation;
+  const call = callOf(operation);
   const queued: Begun[] = [];
   const now: Doomed[] = [];
   let failure: unknown;
@@ -143,8 +143,8 @@ async function begin(group: readonly Doomed[], call: CallOptions): Promise<reado
 async function removeSoon(operation: Operation, doomed: Doomed, place: Place): Promise<boolean> {
   // Most are files, or empty: no look at what is in them.
   if (await removeOne(operation, doomed, { recursive: false })) return true;
-  if (await hasMore(place, MAX_BELOW, operation.signal)) return false;
-  return removeOne(operation, doomed, { recursive: true });
+  if (await hasMore(place, MAX_BELOW, callOf(operation))) return false;
+  return removeOne(operation, doomed, { recursive: true, isSmall: true });
 }
 
 /**
@@ -156,14 +156,14 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun' | 'isPatient'>,
+  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'beforeStep' | 'begun' | 'isPatient'>,
 ): Promise<boolean> {
-  const { snapshot, actor, changes, signal } = operation;
+  const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
-    await driver.remove(place, { ...options, signal, caller: callerOf(operation) });
+    await driver.remove(place, { ...options, ...callOf(operation) });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.

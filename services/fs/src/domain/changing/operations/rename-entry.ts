@@ -26,14 +26,14 @@ export async function renameEntry(
   requireUnprotected(snapshot, actor, path, 'rename');
   requireWrite(snapshot, actor, parentPath(path));
   snapshot.rules.requireEntry(actor, path, 'write');
-  const found = await getEntry(snapshot, path, signal);
+  const found = await getEntry(snapshot, path, { signal });
   if (baseName(path) === name) return;
   requireNoGuard(operation, path);
   const target = childPath(parentPath(path), name);
   snapshot.rules.requireEntry(actor, target, 'create');
   const from = found.located ?? locate(snapshot, path);
   const to = locate(snapshot, target, from);
-  const taken = await findEntry(snapshot, target, to, signal);
+  const taken = await findEntry(snapshot, target, to, { signal });
   if (taken && (!request.overwrite || snapshot.table.isProtected(target))) throw nameTaken(name);
   if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });

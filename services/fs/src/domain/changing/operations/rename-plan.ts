@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
-import type { DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
+import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { hasMore } from './has-more.ts';
-import { nameTaken, type Operation, open, requireUnprotected } from './operation.ts';
+import { callOf, nameTaken, type Operation, open, requireUnprotected } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
@@ -80,7 +80,7 @@ async function takeSteps(
       if (!queue) await renameItem(operation, item);
       done.push(item);
     }
-    if (queue && (await areMany(left, operation.signal))) return await queue(left);
+    if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
     for (const item of left) {
       await renameItem(operation, item);
       done.push(item);
@@ -94,9 +94,9 @@ async function takeSteps(
 }
 
 /** Whether there is more to copy and remove than anybody should wait for. */
-async function areMany(items: readonly Item[], signal: AbortSignal): Promise<boolean> {
+async function areMany(items: readonly Item[], call: CallOptions): Promise<boolean> {
   if (items.length > LARGE_ENTRIES) return true;
-  for (const { entry, from } of items) if (entry.isDirectory && (await hasMore(await open(from), LARGE_ENTRIES, signal))) return true;
+  for (const { entry, from } of items) if (entry.isDirectory && (await hasMore(await open(from), LARGE_ENTRIES, call))) return true;
   return false;
 }
 

@@ -4,7 +4,7 @@ import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { type Operation, open } from './operation.ts';
+import { callOf, type Operation, open } from './operation.ts';
 
 /** A folder with more entries is not gone through. */
 const MAX_ENTRIES = 100_000;
@@ -35,8 +35,9 @@ export async function requireNothingHidden(operation: Operation, whole: WholeEnt
  *
  * @throws AppError PERMISSION_DENIED for a folder that is too big to look through
  */
-export async function* hiddenEntries({ snapshot, actor, signal }: Operation, whole: WholeEntry): AsyncGenerator<MountPath, void> {
-  const { rules } = snapshot;
+export async function* hiddenEntries(operation: Operation, whole: WholeEntry): AsyncGenerator<MountPath, void> {
+  const { actor } = operation;
+  const { rules } = operation.snapshot;
   const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
     rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
   if (!whole.entry.isDirectory || (whole.entry.isLink && !whole.isCopied) || !mayHide(whole.path, whole.target)) return;
@@ -46,7 +47,7 @@ export async function* hiddenEntries({ snapshot, actor, signal }: Operation, who
   let seen = 0;
   for (const { source, target, place } of folders) {
     const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
-    for await (const { name, isDirectory, isLink } of driver.list(place, { signal })) {
+    for await (const { name, isDirectory, isLink } of driver.list(place, callOf(operation))) {
       seen += 1;
       if (seen > MAX_ENTRIES)
         throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);
