@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { z } from 'zod';
-import { type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
+import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { withMany } from '../../drivers/memory/with-many.ts';
+import { openLimited } from '../testing/limited-storage.ts';
 import { actor, bytesOf, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -125,14 +125,7 @@ describe('an upload', () => {
   it('is the user’s: slow ones take no more than a share of what a storage bears', async () => {
     const store = new MemoryDriver();
     const never = new Promise<never>(() => undefined);
-    const definition = defineDriver({
-      name: 'Limited',
-      label: 'Limited',
-      configSchema: z.object({}),
-      limits: { names: 4, reads: 4, writes: 2 },
-      open: async () => store,
-    });
-    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Limited' }] });
+    const memory = await openLimited(store, { writes: 2 });
     const begin = async (path: string, id: number) => beginUpload(memory.operation(actor({ id })), request(path));
     const standing = async function* () {
       yield Buffer.from('x');

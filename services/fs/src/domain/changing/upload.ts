@@ -110,7 +110,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       let entry: Entry;
       const since = changes.now();
       try {
-        const file = { file: located.path, overwrite, modifiedAt, signal };
+        const file = { file: located.path, overwrite, modifiedAt, signal, caller: callerOf(operation) };
         entry =
           sizeBytes !== undefined && isStoredTogether(driver, request) && !beforePublish
             ? await storeSmall(located, checked, { ...file, sizeBytes })
@@ -143,14 +143,19 @@ function isStoredTogether(driver: StorageDriver, { sizeBytes, expectedHashes }: 
   return isSmall && supports(driver, 'writeMany') && Object.values(expectedHashes).every((hash) => hash === undefined);
 }
 
-type SmallUpload = Pick<WholeWrite, 'file' | 'overwrite' | 'modifiedAt'> & { readonly sizeBytes: number; readonly signal: AbortSignal };
+type SmallUpload = Pick<WholeWrite, 'file' | 'overwrite' | 'modifiedAt'> & {
+  readonly sizeBytes: number;
+  readonly signal: AbortSignal;
+  readonly caller: string | undefined;
+};
 
 /** While a content comes its storage may be opened anew, with other items: the one of the moment takes it. */
 async function storeSmall(located: Located<Mount>, content: AsyncIterable<Uint8Array>, upload: SmallUpload): Promise<Entry> {
-  const { file, overwrite, modifiedAt, sizeBytes, signal } = upload;
+  const { file, overwrite, modifiedAt, sizeBytes, signal, caller } = upload;
   const whole = await wholeContent(content, upload);
   const driver = await uploadDriver(located);
-  if (!supports(driver, 'writeMany')) return driver.write(file, Readable.from([whole]), { overwrite, modifiedAt, sizeBytes, signal });
+  if (!supports(driver, 'writeMany'))
+    return driver.write(file, Readable.from([whole]), { overwrite, modifiedAt, sizeBytes, signal, caller });
   const mayPublishUntil = async () => {
     throwIfAborted(signal);
     return Number.POSITIVE_INFINITY;

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
-import { z } from 'zod';
-import { defineDriver } from '../../../driver-contract/define-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
-import { openTree } from '../../testing/memory-tree.ts';
+import { openLimited } from '../../testing/limited-storage.ts';
 import { planPlacement } from './plan-placement.ts';
 
 it('the looks of one plan leave turns of the storage to others', async () => {
@@ -16,14 +14,7 @@ it('the looks of one plan leave turns of the storage to others', async () => {
     asking -= 1;
     return stat(path, options);
   };
-  const definition = defineDriver({
-    name: 'Limited',
-    label: 'Limited',
-    configSchema: z.object({}),
-    limits: { names: 4, reads: 4, writes: 4 },
-    open: async () => store,
-  });
-  const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Limited' }] });
+  const memory = await openLimited(store);
   const names = Array.from({ length: 16 }, (_, index) => `f${index}`);
   for (const name of names) await memory.put(`/from/${name}`);
   await memory.makeFolder('/to');

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { defineDriver } from '../../../driver-contract/define-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
-import { openTree } from '../../testing/memory-tree.ts';
+import { openLimited } from '../../testing/limited-storage.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { removeEntries } from './remove-entries.ts';
@@ -65,14 +63,7 @@ describe('removing', () => {
       }
       return remove(path, options);
     };
-    const definition = defineDriver({
-      name: 'Limited',
-      label: 'Limited',
-      configSchema: z.object({}),
-      limits: { names: 4, reads: 4, writes: 4 },
-      open: async () => store,
-    });
-    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Limited' }] });
+    const memory = await openLimited(store);
     for (const path of ['/large/f', '/file', '/small/f']) await memory.put(path);
     const removed = (...names: string[]) =>
       removeEntries(memory.operation(), { dir: '/', names }, async () => Promise.reject(new Error('not to be queued')));
