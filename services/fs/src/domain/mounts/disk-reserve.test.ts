@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import { at, codeOf, put } from '../../driver-contract/conformance/driver-calls.ts';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../../drivers/memory/index.ts';
 import { withMany } from '../../drivers/memory/with-many.ts';
 import { withDiskReserve } from './disk-reserve.ts';
@@ -38,4 +38,58 @@ it('of several files that are stored in one call those without room are refused,
   }));
   const outcomes = (await driver.writeMany?.(files))?.map((outcome) => (AppError.is(outcome) ? outcome.code : outcome.name));
   expect(outcomes).toEqual(['file-4096', 'QUOTA_EXCEEDED', 'file-10']);
+});
+
+it('a copy that ends while the disk is looked at holds nothing of it afterwards', async () => {
+  const store = (await memoryDriver.open('')) as Required<StorageDriver>;
+  await put(store, '/file', 'content');
+  const look = Promise.withResolvers<void>();
+  let asked: Promise<void> | undefined;
+  // It ends with its caller, as one behind a network does, whatever it has asked.
+  store.copy = async (_from, _to, { signal, beforeCopy }) => {
+    asked = beforeCopy?.(7);
+    await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new AppError('CANCELLED', 'gone'))));
+    throw new Error('not reached');
+  };
+  let heldBytes = 0;
+  const hold = async (bytes: number) => {
+    await look.promise;
+    heldBytes += bytes;
+    return () => void (heldBytes -= bytes);
+  };
+  const nothing = async () => {};
+  const driver = withDiskReserve(store, { holds: async () => true, require: nothing, take: nothing, hold }) as Required<StorageDriver>;
+  const caller = new AbortController();
+  const copying = codeOf(driver.copy(at('/file'), at('/copy'), { overwrite: false, signal: caller.signal }));
+  caller.abort();
+  expect(await copying).toBe('CANCELLED');
+  look.resolve();
+  expect(await codeOf(asked ?? nothing())).toBe('CANCELLED');
+  expect(heldBytes).toBe(0);
+});
+
+it('folders that are made on the way count', async () => {
+  const store = (await memoryDriver.open('')) as Required<StorageDriver>;
+  const draft = { write: async () => 0 } as object as Draft;
+  store.openDraft = async () => draft;
+  let takenBytes = 0;
+  const take = async (bytes: number) => void (takenBytes += bytes);
+  const driver = withDiskReserve(withMany(store), {
+    holds: async () => true,
+    require: async () => {},
+    take,
+    hold: async () => () => {},
+  }) as Required<StorageDriver>;
+  const taken = async (run: () => Promise<unknown>) => {
+    takenBytes = 0;
+    await run();
+    return takenBytes / 4_096;
+  };
+  const deep = (name: string) => at(`/${name}${'/d'.repeat(99)}`);
+  const whole = { content: Buffer.alloc(5_000), overwrite: false, mayPublishUntil: async () => Number.POSITIVE_INFINITY };
+  expect(await taken(() => driver.makeDirectory(deep('folder')))).toBe(100);
+  expect(await taken(() => put(driver, deep('file'), ''))).toBe(100);
+  expect(await taken(() => driver.writeMany([{ ...whole, file: deep('small') }]))).toBe(101);
+  expect(await taken(() => driver.openDraft(deep('draft'), '0'.repeat(32), { create: true }))).toBe(100);
+  expect(await taken(() => driver.openDraft(deep('draft'), '0'.repeat(32), { create: false }))).toBe(0);
 });

@@ -1,7 +1,9 @@
 import { AppError } from '@wharf/errors';
+import { type MountPath, parentPath, pathSegments } from '@wharf/paths';
 import { decorated, operationsOf, operationsOfDraft } from '../../driver-contract/complete-driver.ts';
 import { BLOCK_BYTES, bytesOnDisk, createDiskRoom, type DiskRoom, RESERVE_BYTES } from '../../driver-contract/disk-room.ts';
 import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 
 /** Of a small disk users leave only a part of it free: so much of the whole. A store without any room can neither log anybody in nor note what they did. */
 const RESERVE_PART = 20;
@@ -21,14 +23,16 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
       write &&
       (async (file, content, options) => {
         // Early, where it can be told.
-        await room.require(BLOCK_BYTES + (options.sizeBytes ?? 0));
+        await room.require(bytesOfWay(file) + (options.sizeBytes ?? 0));
+        await room.take(bytesOfWay(file));
         return write(file, counted(content, room), options);
       }),
     writeMany:
       writeMany &&
       (async (files, options) => {
         const refusals: (AppError | undefined)[] = [];
-        for (const { content } of files) refusals.push(await refusalOf(room.take(bytesOnDisk(content.byteLength))));
+        for (const { file, content } of files)
+          refusals.push(await refusalOf(room.take(bytesOfWay(parentPath(file)) + bytesOnDisk(content.byteLength))));
         const admitted = files.filter((_, index) => refusals[index] === undefined);
         const written = admitted.length === 0 ? [] : await writeMany(admitted, options);
         const outcomes = written.values();
@@ -37,7 +41,7 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
     makeDirectory:
       makeDirectory &&
       (async (path, options) => {
-        await room.take(BLOCK_BYTES).catch(async (refusal: unknown) => {
+        await room.take(bytesOfWay(path)).catch(async (refusal: unknown) => {
           // One that is there takes nothing more.
           const there = await driver.stat(path, options).catch(() => undefined);
           if (!there?.isDirectory) throw refusal;
@@ -48,17 +52,34 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
       copy &&
       (async (from, to, options) => {
         let letGo = () => {};
+        let isOver = false;
         const beforeCopy = async (bytes: number) => {
-          letGo = await room.hold(bytes);
+          const leave = await room.hold(bytes);
+          if (!isOver) return void (letGo = leave);
+          // Nobody would let go of it any more.
+          leave();
+          throwIfAborted(options.signal);
+          throw storageError('CANCELLED');
         };
         try {
           return await copy(from, to, { ...options, beforeCopy });
         } finally {
+          isOver = true;
           letGo();
         }
       }),
-    openDraft: openDraft && (async (file, id, options) => draftIn(room, await openDraft(file, id, options))),
+    openDraft:
+      openDraft &&
+      (async (file, id, options) => {
+        if (options.create) await room.take(bytesOfWay(file));
+        return draftIn(room, await openDraft(file, id, options));
+      }),
   });
+}
+
+/** What an empty entry takes at most, with all that is missing above it. */
+function bytesOfWay(path: MountPath): number {
+  return pathSegments(path).length * BLOCK_BYTES;
 }
 
 function refusalOf(taking: Promise<void>): Promise<AppError | undefined> {
