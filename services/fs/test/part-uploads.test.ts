@@ -26,13 +26,14 @@ let limited: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
 /** The folder too, with drafts that get their names as `publishing` says. */
-const publishing: { fails: 'before' | 'after' | undefined } = { fails: undefined };
+const publishing: { fails: 'before' | 'after' | undefined; callers: (string | undefined)[] } = { fails: undefined, callers: [] };
 const failing = changedDrafts(
   'Failing',
   () => folder,
   (draft) => {
     const publish = draft.publish.bind(draft);
     draft.publish = async (how) => {
+      publishing.callers.push(how.caller);
       if (publishing.fails === 'before') throw storageError('STORAGE_UNAVAILABLE');
       const entry = await publish(how);
       if (publishing.fails === 'after') throw storageError('STORAGE_UNAVAILABLE');
@@ -385,6 +386,14 @@ describe('an upload in parts', () => {
       expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
     },
   );
+
+  it('is its user’s also when it gets its name: one has no more than a share of what a storage bears', async () => {
+    const id = await begin('/f/film');
+    for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+    publishing.callers = [];
+    expect(await end('complete', id)).toMatchObject({ code: 200 });
+    expect(publishing.callers).toEqual(['user 5']);
+  });
 
   it('that may not replace is not done by a file which came in between', async () => {
     const id = await begin('/f/film', { headers: { Overwrite: 'false' } });

@@ -4,7 +4,9 @@ import { httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
+import { type NotedCall, noteCalls } from '../src/domain/testing/noted-calls.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
 import { MEMORY_PROFILES, memoryDriver } from '../src/drivers/memory/index.ts';
 import { headersAs, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -32,6 +34,8 @@ let login: string;
 let limited: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
+const noted: NotedCall[] = [];
+const noting: DriverDefinition = { ...plain.definition, open: async (...given) => noteCalls(await plain.definition.open(...given), noted) };
 const stored = async (path: string): Promise<Buffer> => Buffer.concat(await Array.fromAsync(await plain.storeOf().read(mpath(path))));
 
 beforeAll(async () => {
@@ -40,7 +44,7 @@ beforeAll(async () => {
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 9, permission: WRITE, base_path: '/p/limited', quota_bytes: FILE.byteLength });
   const open = (name: string) =>
-    installation.open([plain.definition], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
+    installation.open([noting], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
   one = await open('data');
   beside = await open('data');
   apart = await open('apart');
@@ -63,6 +67,8 @@ describe('an upload in parts to a storage that takes whole files only', () => {
     expect(await end('complete', id, { at: beside })).toMatchObject({ code: 200, data: { state: 'completed', spooled: true } });
     expect(FILE.equals(await stored('/new/file.bin'))).toBe(true);
     expect(await spooled()).toEqual([]);
+    // One user has no more than a share of what the storage bears.
+    expect(noted.filter(({ operation }) => operation === 'write').map(({ caller }) => caller)).toEqual(['user 5']);
   });
 
   it.each(MEMORY_PROFILES)('takes any kind of them: %s', async (profile) => {

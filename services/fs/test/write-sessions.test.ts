@@ -7,8 +7,11 @@ import { MOUNT_ROOT } from '@wharf/paths';
 import { callHeaders, connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
+import { type NotedCall, noteCalls } from '../src/domain/testing/noted-calls.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
+import { changedDrafts } from './changed-drafts.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, SERVICE, USER } from './installation.ts';
 
 let installation: Installation;
@@ -16,6 +19,21 @@ let replica: Replica;
 let folder: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
+const noted: NotedCall[] = [];
+const noting: DriverDefinition = { ...plain.definition, open: async (...given) => noteCalls(await plain.definition.open(...given), noted) };
+/** The folder too. Who had files get their names there. */
+const publishers: (string | undefined)[] = [];
+const publishing = changedDrafts(
+  'Publishing',
+  () => folder,
+  (draft) => {
+    const publish = draft.publish.bind(draft);
+    draft.publish = (options) => {
+      publishers.push(options.caller);
+      return publish(options);
+    };
+  },
+);
 /** Its listings are kept. */
 const keeping = createTestDriver('Keeping', ['listNames', 'statMany']);
 const OFFLINE = 0b100;
@@ -32,7 +50,8 @@ beforeAll(async () => {
   for (const id of [20, 21, 22, 23, 24, 26]) await installation.login({ id, permission: OFFLINE, base_path: `/l/q${id}`, quota_bytes: 10 });
   await installation.login({ id: 25, permission: OFFLINE, base_path: '/p/q25', quota_bytes: 10 });
   await installation.writeStorage({ _id: 4, mount_path: '/k', driver: 'Keeping', cache_expiration: 30 });
-  replica = await installation.open([localDriver, plain.definition, keeping.definition]);
+  await installation.writeStorage({ _id: 6, mount_path: '/c', driver: 'Publishing', addition: '{}' });
+  replica = await installation.open([localDriver, noting, keeping.definition, publishing]);
 });
 afterAll(() => installation?.close());
 beforeEach(async () => {
@@ -67,6 +86,17 @@ describe('a write session', () => {
     // Whoever did not hear the answer asks again.
     expect(await commit(id, 11)).toMatchObject({ published_path: '/l/new/folder/file.txt' });
     expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
+  });
+
+  it("is its user's when it gets its name: one has no more than a share of what a storage bears", async () => {
+    const id = await open('/c/file');
+    await put(id, 'offset=0', 'text');
+    expect(await commit(id, 4)).toMatchObject({ published_path: '/c/file' });
+    const whole = await open('/p/noted');
+    noted.length = 0;
+    expect((await put(whole, `size=4&sha256=${sha256('text')}`, 'text')).status).toBe(204);
+    expect(publishers).toEqual(['user 7']);
+    expect(noted.filter(({ operation }) => operation === 'write').map(({ caller }) => caller)).toEqual(['user 7']);
   });
 
   it("has the id that its caller noted before, which is nobody else's, and is not there when it could not be opened", async () => {

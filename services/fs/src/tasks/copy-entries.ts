@@ -211,6 +211,7 @@ async function copyFile(
   isInDoubt: boolean,
 ): Promise<Entry | 'left'> {
   const { run } = placement;
+  const call = { signal: run.signal, isPatient: true } as const;
   const conflict = conflictNow(ends, places, run.input.conflict);
   const from = { driver: ends.from.driver, path: places.sourcePlace };
   const to = { driver: ends.to.driver, path: places.targetPlace };
@@ -218,9 +219,9 @@ async function copyFile(
   let overwrite = conflict === 'replace';
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
-    const there = await statIfThere(to.driver, to.path, run.signal);
+    const there = await statIfThere(to.driver, to.path, call);
     if (there) {
-      const source = await from.driver.stat(from.path, { signal: run.signal, isPatient: true });
+      const source = await from.driver.stat(from.path, call);
       if (isMoved && (isInDoubt || conflict === 'replace')) {
         // What an earlier attempt copied looks like its source, and the folders alone can tell.
         const isAlike = !isInDoubt && looksLikeOneFile(source, from.driver, there, to.driver);
@@ -234,7 +235,7 @@ async function copyFile(
         const isProof = isAlike === true && conflict !== 'replace';
         // To copy it once more costs less than to read both, where no byte comes here.
         const isRepeated = conflict === 'replace' && copiesItself(from, to);
-        if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, run.signal)))) {
+        if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)))) {
           placement.countBytes(source.sizeBytes ?? 0);
           placement.touched(parentPath(places.target));
           return source;
@@ -255,16 +256,7 @@ async function copyFile(
     let source: Entry | undefined;
     await placement.changing(to.driver, places.target, async () => {
       const together = isSmall(entry) ? placement.together : undefined;
-      const copy = {
-        from,
-        to,
-        overwrite,
-        signal: run.signal,
-        isPatient: true,
-        onBytes,
-        beforePublish: placement.assertLease,
-        together,
-      } as const;
+      const copy = { ...call, from, to, overwrite, onBytes, beforePublish: placement.assertLease, together };
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
       source = copied.source;
       return copied.target;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { haveSameContent } from '../domain/changing/same-content.ts';
 import { coarseView } from '../domain/testing/coarse-view.ts';
 import { bytesOf, type MemoryTree, mpath, openTree } from '../domain/testing/memory-tree.ts';
+import { type NotedCall, noteCalls } from '../domain/testing/noted-calls.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { defineDriver } from '../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
@@ -130,4 +132,28 @@ describe('a move over files of another folder', () => {
     expect((await refusalOf(moveEntries(tree.operation(), request)))[0]).toBe('CONTENT_CORRUPT');
     expect(await filesOf(source)).toEqual(['one']);
   });
+});
+
+it('looks at what is replaced wait for their turn as the copies do', async () => {
+  const [from, to, noted] = [new MemoryDriver(), new MemoryDriver(), [] as NotedCall[]];
+  await put(from, '/d/one', 'new', NOON);
+  await put(to, '/d/one', 'older', NOON - 60_000);
+  const tree = await openPair(from, noteCalls(to, noted));
+  await runPlacement(tree.operation(), 'move', { source: '/from/d', target: '/to/d', sourceStorage: 1, targetStorage: 2, conflict: 'replace' });
+  expect(await tree.textOf('/to/d/one')).toBe('new');
+  const looks = noted.slice(0, noted.findIndex(({ operation, path }) => operation === 'write' && path === '/d/one') + 1);
+  expect(looks.map(({ operation }) => operation)).toEqual(expect.arrayContaining(['stat', 'write', 'remove']));
+  // What was made for a look is taken away at once, or not at all.
+  expect(looks.filter(({ operation, isPatient }) => operation !== 'remove' && !isPatient)).toEqual([]);
+});
+
+it('contents that are compared wait for their turn where whoever compares them does', async () => {
+  const [disk, noted] = [new MemoryDriver(), [] as NotedCall[]];
+  for (const name of ['one', 'two']) await put(disk, `/d/${name}`, 'same', NOON);
+  const placeOf = (path: string) => ({ driver: noteCalls(disk, noted), path: mpath(path) });
+  expect(await haveSameContent(placeOf('/d/one'), placeOf('/d/two'), { signal, isPatient: true })).toBe(true);
+  expect(noted).toMatchObject([
+    { operation: 'read', isPatient: true },
+    { operation: 'read', isPatient: true },
+  ]);
 });

@@ -139,7 +139,7 @@ export async function beginPlacement(
     ends,
     assertLease: () => run.assertLease(),
     together: (copy) => copyTogether(copy, () => run.heldUntil()),
-    folderPairs: createFolderPairs(run.signal),
+    folderPairs: createFolderPairs({ signal: run.signal, isPatient: true }),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
       savedAtMs = performance.now();

@@ -23,7 +23,7 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
   run.progress({ phase: 'removing' });
   const stayed: Position[] = [];
   // Asked anew: since a file was copied its folders may have become one.
-  const folderPairs = createFolderPairs(run.signal);
+  const folderPairs = createFolderPairs({ signal: run.signal });
   for (;;) {
     const entries = await manifest.read(state.next.chunk);
     if (!entries) break;
@@ -58,13 +58,14 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
 /** @returns false when it stays, because it or its copy is not what was copied */
 async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, entry: ManifestEntry): Promise<boolean> {
   const { run } = placement;
+  const call = { signal: run.signal };
   const ends = await placement.ends();
   const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
   const { driver } = ends.from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const [now, copy] = await Promise.all([
-    statIfThere(driver, sourcePlace, run.signal),
-    statIfThere(ends.to.driver, targetPlace, run.signal),
+    statIfThere(driver, sourcePlace, call),
+    statIfThere(ends.to.driver, targetPlace, call),
   ]);
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
@@ -73,11 +74,11 @@ async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, ent
     { driver: ends.to.driver, path: targetPlace },
   ];
   if (entry.replaces && (await folderPairs.areOne(from, to))) return false;
-  if (entry.recent && !(await haveSameContent(from, to, run.signal))) return false;
+  if (entry.recent && !(await haveSameContent(from, to, call))) return false;
   await placement.assertLease();
   try {
     await placement.changing(driver, source, async () => {
-      await driver.remove(sourcePlace, { recursive: false, signal: run.signal, onlyIf: now });
+      await driver.remove(sourcePlace, { ...call, recursive: false, onlyIf: now });
       return undefined;
     });
   } catch (error) {

@@ -4,7 +4,7 @@ import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } fro
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
-import type { Operation } from '../domain/changing/operations/operation.ts';
+import { callOf, type Operation } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
@@ -111,14 +111,14 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
 async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
   const { mount, path } = locateIn(operation.snapshot, parseVirtualPath(input.path), input.storage);
   const driver = await mount.driver();
-  const there = await statIfThere(driver, path, operation.signal);
+  const there = await statIfThere(driver, path, callOf(operation));
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
   if (looksLikeCopy(source, there, driver) === false) return false;
   const body = await area.read(input.file);
   if (!body) return false;
   try {
-    return await hasContent({ driver, path }, async () => body, operation.signal);
+    return await hasContent({ driver, path }, async () => body, callOf(operation));
   } finally {
     body.destroy();
   }

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { whileOpen } from '../../driver-contract/while-open.ts';
-import type { Place } from './operations/operation.ts';
+import type { OwnCall, Place } from './operations/operation.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
 
@@ -14,7 +14,8 @@ export interface FileCopy {
   readonly to: Place & { readonly driver: TargetDriver };
   readonly overwrite: boolean;
   readonly signal: AbortSignal;
-  /** As of CallOptions. */
+  /** These two as of CallOptions. */
+  readonly caller?: string | undefined;
   readonly isPatient?: true | undefined;
   /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again, as a file of unknown size grows. */
   readonly onOpened?: (bytes: number) => Promise<void>;
@@ -60,27 +61,27 @@ async function copyInside({
   from,
   to,
   overwrite,
-  signal,
-  isPatient,
   onOpened,
   onBytes,
   beforePublish,
+  ...rest
 }: FileCopy): Promise<CopiedFile | undefined> {
   const { driver } = from;
+  const call = callOf(rest);
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
-  const source = await driver.stat(from.path, { signal, isPatient });
+  const source = await driver.stat(from.path, call);
   if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
   await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
     await beforePublish?.();
-    return driver.copy(from.path, to.path, { overwrite, signal, isPatient });
+    return driver.copy(from.path, to.path, { ...call, overwrite });
   };
   try {
     const target = await make().catch(async (error) => {
       // A copy wants the folder it goes to, unlike a write; most often it is there.
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
-      await to.driver.makeDirectory(parentPath(to.path), { signal, isPatient });
+      await to.driver.makeDirectory(parentPath(to.path), call);
       return make();
     });
     onBytes?.(source.sizeBytes ?? 0);
@@ -91,9 +92,13 @@ async function copyInside({
   }
 }
 
-function readAndWrite({ from, to, overwrite, signal, isPatient, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
-  const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { signal: reading, isPatient });
-  return whileOpen(signal, open, async (content) => {
+/** What each call of a storage for a copy is given. */
+const callOf = ({ signal, caller, isPatient }: Pick<FileCopy, 'signal' | 'caller' | 'isPatient'>): OwnCall => ({ signal, caller, isPatient });
+
+function readAndWrite({ from, to, overwrite, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile> {
+  const call = callOf(rest);
+  const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { ...call, signal: reading });
+  return whileOpen(call.signal, open, async (content) => {
     const { entry } = content;
     await onOpened?.(entry.sizeBytes ?? 0);
     let readBytes = 0;
@@ -104,13 +109,12 @@ function readAndWrite({ from, to, overwrite, signal, isPatient, onOpened, onByte
     const known = onBytes || entry.sizeBytes === undefined ? watched(content, count) : content;
     const claimed = entry.sizeBytes === undefined && onOpened ? asItGrows(known, onOpened) : known;
     const target = await to.driver.write(to.path, claimed, {
+      ...call,
       overwrite,
       beforePublish,
       sizeBytes: entry.sizeBytes,
       modifiedAt: entry.modifiedAt,
       expectedHashes: entry.hashes,
-      signal,
-      isPatient,
     });
     return { source: entry, target, readBytes: entry.sizeBytes === undefined ? readBytes : undefined };
   });

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { newProbeName } from '../../driver-contract/temp-names.ts';
 import { hasOtherSize } from './copy-file.ts';
-import type { Place } from './operations/operation.ts';
+import type { OwnCall, Place } from './operations/operation.ts';
 import { statIfThere } from './stat-if-there.ts';
 
 /** A storage that dates files itself is taken to tell whole seconds, in milliseconds. */
@@ -42,7 +42,7 @@ export interface FolderPairs {
 }
 
 /** What is found out holds for as long as one attempt at something takes: what is mounted, and where links lead, changes. */
-export function createFolderPairs(signal: AbortSignal): FolderPairs {
+export function createFolderPairs(call: OwnCall): FolderPairs {
   /** By both paths; forgotten when either storage is opened anew. Most copies never ask, and to make it costs more than they do. */
   let known: LRUCache<string, Promise<boolean>> | undefined;
   let drivers: readonly [StorageDriver, StorageDriver] | undefined;
@@ -54,7 +54,7 @@ export function createFolderPairs(signal: AbortSignal): FolderPairs {
       drivers = [from.driver, to.driver];
       const pairs = known;
       const key = `${here.path}\0${there.path}`;
-      const asked = pairs.get(key) ?? showOneFolder(here, there, signal);
+      const asked = pairs.get(key) ?? showOneFolder(here, there, call);
       pairs.set(key, asked);
       asked.catch(() => pairs.delete(key));
       return asked;
@@ -65,20 +65,20 @@ export function createFolderPairs(signal: AbortSignal): FolderPairs {
 const folderOf = ({ driver, path }: Place): Place => ({ driver, path: parentPath(path) });
 
 /** Both ways: a server may show late what others made, and a storage of several folders makes it in one of them. */
-async function showOneFolder(from: Place, to: Place, signal: AbortSignal): Promise<boolean> {
-  return (await showsWhatIsMade(to, from, signal)) || (await showsWhatIsMade(from, to, signal));
+async function showOneFolder(from: Place, to: Place, call: OwnCall): Promise<boolean> {
+  return (await showsWhatIsMade(to, from, call)) || (await showsWhatIsMade(from, to, call));
 }
 
 /** Makes a file in one folder, and looks for it in another. */
-async function showsWhatIsMade(made: Place, shown: Place, signal: AbortSignal): Promise<boolean> {
+async function showsWhatIsMade(made: Place, shown: Place, call: OwnCall): Promise<boolean> {
   const { driver } = made;
   // It cannot be found out, so they may be one.
   if (!supports(driver, 'write') || !supports(driver, 'remove')) return true;
   const name = parseEntryName(newProbeName());
   const probe = childPath(made.path, name);
   try {
-    await driver.write(probe, NOTHING, { overwrite: false, sizeBytes: 0, signal });
-    return (await statIfThere(shown.driver, childPath(shown.path, name), signal)) !== undefined;
+    await driver.write(probe, NOTHING, { overwrite: false, sizeBytes: 0, ...call });
+    return (await statIfThere(shown.driver, childPath(shown.path, name), call)) !== undefined;
   } finally {
     // Where that fails it stays, empty and by a name that says what it is.
     await driver.remove(probe, { recursive: false, signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);

@@ -1,15 +1,17 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { makeTempDir } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { localDriver } from '../../drivers/local/index.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { coarseView } from '../testing/coarse-view.ts';
 import { bytesOf, mpath, textOf } from '../testing/memory-tree.ts';
+import { type NotedCall, noteCalls } from '../testing/noted-calls.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import type { Place } from './operations/operation.ts';
 import { moveTree } from './transfer.ts';
 
-const signal = new AbortController().signal;
+const call = { signal: new AbortController().signal };
 const put = (driver: MemoryDriver, path: string, text = path, modifiedAt = new Date(1_000)) =>
   driver.write(mpath(path), bytesOf(text), { overwrite: true, modifiedAt });
 const place = (driver: Place['driver'], path: string): Place => ({ driver, path: mpath(path) });
@@ -30,9 +32,23 @@ describe('a move', () => {
         };
       },
     });
-    expect((await refusalOf(moveTree(place(from, '/f'), source, place(changing, '/f'), 'refuse', signal)))[0]).toBe('CONTENT_CORRUPT');
+    expect((await refusalOf(moveTree(place(from, '/f'), source, place(changing, '/f'), 'refuse', call)))[0]).toBe('CONTENT_CORRUPT');
     expect(await textOf(await from.read(mpath('/f')))).toBe('after!');
     expect(await textOf(await to.read(mpath('/f')))).toBe('before');
+  });
+
+  it.each(['read and written', 'copied'] as const)('is its caller’s with every call, where files are %s', async (how) => {
+    const noted: NotedCall[] = [];
+    const store = new MemoryDriver();
+    const driver = noteCalls(how === 'copied' ? store : decorated({ ...operationsOf(store), copy: undefined }), noted);
+    for (const path of ['/d/e/f', '/d/g', '/to/g']) await put(store, path);
+    const source = await store.stat(mpath('/d'));
+    await moveTree(place(driver, '/d'), source, place(driver, '/to'), 'replace', { ...call, caller: 'somebody' });
+    expect(await names(store, '/to')).toEqual(['e', 'g']);
+    const others = noted.filter(({ caller }) => caller !== 'somebody').map(({ operation }) => operation);
+    // What is taken away again of a look at folders goes on without whoever wanted it.
+    expect(others.filter((operation) => operation !== 'remove')).toEqual([]);
+    expect(noted.map(({ operation }) => operation)).toContain(how === 'copied' ? 'copy' : 'write');
   });
 
   it('from a storage that removes nothing copies nothing', async () => {
@@ -46,7 +62,7 @@ describe('a move', () => {
       read: (path) => from.read(path),
       close: async () => {},
     };
-    expect((await refusalOf(moveTree(place(readOnly, '/f'), source, place(to, '/f'), 'refuse', signal)))[0]).toBe('UNSUPPORTED_OPERATION');
+    expect((await refusalOf(moveTree(place(readOnly, '/f'), source, place(to, '/f'), 'refuse', call)))[0]).toBe('UNSUPPORTED_OPERATION');
     expect(await names(to, '/')).toEqual([]);
   });
 
@@ -55,7 +71,7 @@ describe('a move', () => {
     await put(from, '/d/a/both', 'new');
     await put(from, '/d/b/only', 'new');
     await put(to, '/d/a/both', 'old');
-    await moveTree(place(from, '/d'), await from.stat(mpath('/d')), place(to, '/d'), 'keep', signal);
+    await moveTree(place(from, '/d'), await from.stat(mpath('/d')), place(to, '/d'), 'keep', call);
     expect(await names(from, '/d')).toEqual(['a']);
     expect(await textOf(await from.read(mpath('/d/a/both')))).toBe('new');
     expect(await textOf(await to.read(mpath('/d/b/only')))).toBe('new');
@@ -69,7 +85,7 @@ describe('a move', () => {
     const from = await localDriver.open(JSON.stringify({ root_folder_path: temp.path }));
     onTestFinished(() => from.close());
     const to = new MemoryDriver();
-    await moveTree(place(from, '/link'), await from.stat(mpath('/link')), place(to, '/moved'), 'refuse', signal);
+    await moveTree(place(from, '/link'), await from.stat(mpath('/link')), place(to, '/moved'), 'refuse', call);
     expect(await names(to, '/moved')).toEqual([]);
     expect((await readdir(temp.path, { recursive: true })).toSorted()).toEqual(['real', 'real/empty']);
   });
@@ -92,7 +108,7 @@ describe('a move', () => {
       };
     };
     const truncating = without(async (...given) => ({ ...(await driver.copy(...given)), sizeBytes: 3 }));
-    const move = (within: Place['driver'], to: string) => moveTree(place(within, '/d/f'), source, place(within, to), 'refuse', signal);
+    const move = (within: Place['driver'], to: string) => moveTree(place(within, '/d/f'), source, place(within, to), 'refuse', call);
     expect((await refusalOf(move(truncating, '/short')))[0]).toBe('CONTENT_CORRUPT');
     expect(await names(driver, '/d')).toEqual(['f']);
     await move(
@@ -110,7 +126,7 @@ describe('a move', () => {
     const disk = new MemoryDriver();
     await put(disk, '/d/f', 'text', new Date(1_000_123));
     const [from, to] = [coarseView(disk, fromMs), coarseView(disk, toMs)];
-    const moving = moveTree(place(from, '/d/f'), await from.stat(mpath('/d/f')), place(to, '/d/f'), 'replace', signal);
+    const moving = moveTree(place(from, '/d/f'), await from.stat(mpath('/d/f')), place(to, '/d/f'), 'replace', call);
     expect((await refusalOf(moving))[0]).toBe('FAILED_PRECONDITION');
     expect(await names(disk, '/d')).toEqual(['f']);
     expect(await textOf(await disk.read(mpath('/d/f')))).toBe('text');

@@ -5,7 +5,7 @@ import { type Entry, type StorageDriver, supports } from '../../driver-contract/
 import { isUnchanged } from '../../driver-contract/unchanged.ts';
 import { copyFile, hasOtherSize } from './copy-file.ts';
 import { createFolderPairs, type FolderPairs, looksLikeOneFile, mayBeOneFile } from './one-file.ts';
-import type { Place } from './operations/operation.ts';
+import type { OwnCall, Place } from './operations/operation.ts';
 import type { Conflict } from './operations/plan-placement.ts';
 import { statIfThere } from './stat-if-there.ts';
 
@@ -36,7 +36,7 @@ export async function moveTree(
   source: Entry,
   to: Place,
   conflict: Conflict,
-  signal: AbortSignal,
+  call: OwnCall,
   onCopied: (bytes: number) => void = () => {},
 ): Promise<Entry | undefined> {
   const { driver } = from;
@@ -46,21 +46,21 @@ export async function moveTree(
     copied.push(one);
     onCopied(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
   };
-  await copyInto({ note, conflict, folderPairs: createFolderPairs(signal), signal }, from, source, to);
+  await copyInto({ note, conflict, folderPairs: createFolderPairs(call), call }, from, source, to);
   // Asked anew: since a file was copied its folders may have become one.
-  const folderPairs = createFolderPairs(signal);
+  const folderPairs = createFolderPairs(call);
   for (const { path, entry, looked, replaces } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
-    const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
+    const [now, copy] = await Promise.all([driver.stat(path, call), to.driver.stat(target, call)]);
     if (!isUnchanged(entry, now) || hasOtherSize(now, copy)) throw hasChanged();
     if (replaces && (await folderPairs.areOne({ driver, path }, { driver: to.driver, path: target }))) throw mayBeOneFile();
-    await driver.remove(path, { recursive: false, signal, onlyIf: looked }).catch((error: unknown) => {
+    await driver.remove(path, { ...call, recursive: false, onlyIf: looked }).catch((error: unknown) => {
       throw AppError.is(error, 'STALE_VERSION') ? hasChanged(error) : error;
     });
   }
   // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
-  if (source.isLink && source.isDirectory) await driver.remove(from.path, { recursive: false, signal });
-  else if (source.isDirectory) await removeEmptied(driver, from.path, signal);
+  if (source.isLink && source.isDirectory) await driver.remove(from.path, { ...call, recursive: false });
+  else if (source.isDirectory) await removeEmptied(driver, from.path, call);
   return source.isDirectory ? undefined : copied[0]?.target;
 }
 
@@ -73,18 +73,18 @@ interface Copying {
   readonly note: (copied: Copied) => void;
   readonly conflict: Conflict;
   readonly folderPairs: FolderPairs;
-  readonly signal: AbortSignal;
+  readonly call: OwnCall;
 }
 
 async function copyInto(copying: Copying, from: Place, source: Entry, to: Place): Promise<void> {
-  const { note, conflict, signal } = copying;
+  const { note, conflict, call } = copying;
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
     try {
       const replaces = conflict === 'replace' && (await isOther(copying, from, source, to));
-      const looked = await from.driver.stat(from.path, { signal });
-      const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
+      const looked = await from.driver.stat(from.path, call);
+      const { source: entry, target } = await copyFile({ ...call, from, to: { ...to, driver }, overwrite: conflict === 'replace' });
       note({ path: from.path, entry, looked, target, replaces });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
@@ -92,8 +92,8 @@ async function copyInto(copying: Copying, from: Place, source: Entry, to: Place)
     return;
   }
   // Listed before the target is made, which may be in it where two storages show one folder: the walk would never end.
-  const entries = source.isLink ? new EntryMap() : await takeEntries(from.driver.list(from.path, { signal }));
-  await driver.makeDirectory(to.path, { signal });
+  const entries = source.isLink ? new EntryMap() : await takeEntries(from.driver.list(from.path, call));
+  await driver.makeDirectory(to.path, call);
   for (const entry of entries.values()) {
     const inner = { ...from, path: childPath(from.path, entry.name) };
     await copyInto(copying, inner, entry, { ...to, path: childPath(to.path, entry.name) });
@@ -101,8 +101,8 @@ async function copyInto(copying: Copying, from: Place, source: Entry, to: Place)
 }
 
 /** Whether another file is at the target. @throws AppError FAILED_PRECONDITION: it may be the source */
-async function isOther({ folderPairs, signal }: Copying, from: Place, source: Entry, to: Place): Promise<boolean> {
-  const there = await statIfThere(to.driver, to.path, signal);
+async function isOther({ folderPairs, call }: Copying, from: Place, source: Entry, to: Place): Promise<boolean> {
+  const there = await statIfThere(to.driver, to.path, call);
   if (!there) return false;
   const isAlike = from.driver !== to.driver && looksLikeOneFile(source, from.driver, there, to.driver);
   if (isAlike || (await folderPairs.areOne(from, to))) throw mayBeOneFile();
@@ -113,18 +113,18 @@ async function isOther({ folderPairs, signal }: Copying, from: Place, source: En
 async function removeEmptied(
   driver: StorageDriver & Required<Pick<StorageDriver, 'remove'>>,
   path: MountPath,
-  signal: AbortSignal,
+  call: OwnCall,
 ): Promise<boolean> {
   let isEmpty = true;
   const folders: MountPath[] = [];
-  for await (const entry of driver.list(path, { signal })) {
+  for await (const entry of driver.list(path, call)) {
     if (entry.isDirectory && !entry.isLink) folders.push(childPath(path, entry.name));
     else isEmpty = false;
   }
-  for (const folder of folders) if (!(await removeEmptied(driver, folder, signal))) isEmpty = false;
+  for (const folder of folders) if (!(await removeEmptied(driver, folder, call))) isEmpty = false;
   if (!isEmpty) return false;
   try {
-    await driver.remove(path, { recursive: false, signal });
+    await driver.remove(path, { ...call, recursive: false });
     return true;
   } catch (error) {
     // Something unlisted is still in it, or came meanwhile: it stays.

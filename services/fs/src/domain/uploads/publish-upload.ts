@@ -3,7 +3,7 @@ import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } fr
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
-import type { Operation } from '../changing/operations/operation.ts';
+import { callerOf, callOf, type Operation } from '../changing/operations/operation.ts';
 import { hasContent } from '../changing/same-content.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -52,7 +52,8 @@ export async function publishUpload(
     try {
       await requireContent(draft, session, running, signal);
       const { overwrite, modifiedAt } = session.upload;
-      const publishing = { overwrite, modifiedAt, beforePublish: stillOurs(parts, operation, held, password), signal };
+      const beforePublish = stillOurs(parts, operation, held, password);
+      const publishing = { overwrite, modifiedAt, beforePublish, signal, caller: callerOf(operation) };
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
@@ -123,7 +124,7 @@ async function writeCopy(
     const entry = await there();
     const place = { driver, path: located.path };
     if (!entry || entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) throw error;
-    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), signal))) throw error;
+    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), callOf(operation)))) throw error;
     return entry;
   }
 }

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
-import type { Operation } from '../changing/operations/operation.ts';
+import { callerOf, callOf, type Operation } from '../changing/operations/operation.ts';
 import { hasContent } from '../changing/same-content.ts';
 import type { Outcome } from '../reading/folder-cache.ts';
 import { findEntry } from '../reading/get-entry.ts';
@@ -35,18 +35,19 @@ export async function writeWhole(
   if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
   const done = await publishedAlready(options, session, signal, sizeBytes);
   if (done) {
-    if (await hasContent(done.place, async () => content, signal)) return void (await published(store, session, done.operation, done));
+    if (await hasContent(done.place, async () => content, { ...callOf(done.operation), signal })) return void (await published(store, session, done.operation, done));
     // The content is used up by now: the next attempt knows that this one is another file.
     await store.beginPublishing(id, done.path, done.entry);
     throw new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again');
   }
+  const call = { signal, caller: callerOf(operation) };
   await heldDuring(operation, session, sizeBytes, async () => {
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);
       const expectedHashes = driverHashes(digests);
       const since = operation.changes.now();
       const entry = await driver
-        .write(place.path, content, { overwrite: false, sizeBytes, expectedHashes, signal, beforePublish: stillThere(store, id) })
+        .write(place.path, content, { ...call, overwrite: false, sizeBytes, expectedHashes, beforePublish: stillThere(store, id) })
         .catch(async (error: unknown) => {
           // What has got the name meanwhile is somebody else's, whatever its size.
           const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, { signal }));
@@ -79,13 +80,14 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   const { operation, located } = await locateSession(options.operationOf, session, signal);
   const driver = await located.mount.driver();
   if (!supports(driver, 'openDraft')) throw gone();
+  const caller = callerOf(operation);
   return heldDuring(operation, session, file.sizeBytes, async () => {
     for await (const { path, place } of freeNames(operation, session.path, located)) {
-      const draft = await driver.openDraft(place.path, id, { create: false, signal });
+      const draft = await driver.openDraft(place.path, id, { create: false, signal, caller });
       await store.beginPublishing(id, path);
       const since = operation.changes.now();
       try {
-        const entry = await draft.publish({ overwrite: false, beforePublish: stillThere(store, id) });
+        const entry = await draft.publish({ overwrite: false, caller, beforePublish: stillThere(store, id) });
         return await published(store, session, operation, {
           path,
           sizeBytes: entry.sizeBytes ?? file.sizeBytes,

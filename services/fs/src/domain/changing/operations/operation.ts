@@ -53,8 +53,11 @@ function singleName(raw: string): EntryName {
   return parseEntryName(name);
 }
 
+/** The options of calls that end with whoever they are for. */
+export type OwnCall = CallOptions & { readonly signal: AbortSignal };
+
 /** What an operation gives with its calls of storages. */
-export function callOf(operation: Pick<Operation, 'actor' | 'signal'>): CallOptions {
+export function callOf(operation: Pick<Operation, 'actor' | 'signal'>): OwnCall {
   return { signal: operation.signal, caller: callerOf(operation) };
 }
 

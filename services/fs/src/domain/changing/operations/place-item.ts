@@ -6,7 +6,7 @@ import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
-import { callerOf, callOf, nameTaken, type Operation, open, type Place } from './operation.ts';
+import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
 
@@ -42,7 +42,8 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
 export async function renameItem(operation: Operation, item: Item, queue?: (items: readonly Item[]) => Promise<void>): Promise<void> {
   if (await placeInOneStep(operation, item, 'rename')) return;
   const { source, target, entry, from, to, conflict } = item;
-  const { changes, signal } = operation;
+  const { changes } = operation;
+  const call = callOf(operation);
   const since = changes.now();
   let copiedBytes = 0;
   const onCopied = (bytes: number) => {
@@ -50,10 +51,10 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
   };
   try {
     const [here, there] = [await open(from), await open(to)];
-    if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, callOf(operation))))
+    if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call)))
       return await queue([{ ...item, conflict: 'refuse' }]);
-    const moved = await moveTree(here, entry, there, conflict, signal, onCopied);
+    const moved = await moveTree(here, entry, there, conflict, call, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
   } catch (error) {
@@ -66,9 +67,9 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
 /** A folder with more entries than that, at whatever depth, is not copied while somebody waits for the answer. */
 export const LARGE_ENTRIES = 100;
 
-async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
+async function isFull({ driver, path }: Place, call: OwnCall): Promise<boolean> {
   try {
-    for await (const _ of driver.list(path, { signal })) return true;
+    for await (const _ of driver.list(path, call)) return true;
   } catch (error) {
     // A file is replaced, or refused, as any other.
     if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
@@ -77,19 +78,19 @@ async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boo
 }
 
 async function step(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
-  const { changes, signal } = operation;
-  const { source, target, from, to, conflict } = item;
+  const { changes } = operation;
+  const { source, target, entry: looked, from, to, conflict } = item;
   const call = verb === 'copy' ? 'copy' : 'rename';
   const [here, there] = [await open(from), await open(to)];
   if (!supports(here.driver, call)) return false;
   const changed = call === 'rename' ? [source, target] : [target];
   try {
-    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
+    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, callOf(operation));
     const since = changes.now();
     const entry = await here.driver[call](here.path, there.path, {
+      ...callOf(operation),
       overwrite: conflict === 'replace',
-      signal,
-      caller: callerOf(operation),
+      ...(looked.isDirectory && { isTree: true }),
     });
     if (call === 'copy') await dropHidden(operation, item, there);
     else if (parentPath(source) !== parentPath(target)) await keepHidden(operation, item, here, there);
@@ -150,9 +151,9 @@ function needsCopying(error: unknown, conflict: Conflict): boolean {
 }
 
 /** Makes the folder that will hold the target: clients may name one that is not there yet. */
-async function ensureFolder({ driver, path }: Place, signal: AbortSignal): Promise<void> {
+async function ensureFolder({ driver, path }: Place, call: OwnCall): Promise<void> {
   const parent = parentPath(path);
-  if (parent !== '/' && supports(driver, 'makeDirectory')) await driver.makeDirectory(parent, { signal });
+  if (parent !== '/' && supports(driver, 'makeDirectory')) await driver.makeDirectory(parent, call);
 }
 
 /** Gives a refusal because of a taken name the family's text. */

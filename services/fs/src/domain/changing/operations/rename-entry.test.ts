@@ -1,7 +1,13 @@
+import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
-import { actor, type MemoryTree, vpath } from '../../testing/memory-tree.ts';
+import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../../../drivers/memory/driver.ts';
+import { openLimited } from '../../testing/limited-storage.ts';
+import { actor, bytesOf, type MemoryTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
+import { beginUpload } from '../upload.ts';
 import { renameEntry } from './rename-entry.ts';
 
 describe('renaming', () => {
@@ -69,4 +75,21 @@ describe('renaming', () => {
     expect(await refusalOf(rename(memory, '/a/f', 'secret', false, without('see_hides')))).toEqual(DENIED);
     expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed']);
   });
+});
+
+it('one user who renames where the storage has no renames leaves turns of it to others', async () => {
+  const store = new MemoryDriver();
+  const plain = operationsOf(store);
+  const over = Promise.withResolvers<never>();
+  const write: StorageDriver['write'] = (file, content, options) =>
+    file.startsWith('/new') ? over.promise : store.write(file, content, options);
+  const memory = await openLimited(decorated({ ...plain, rename: undefined, copy: undefined, write }), { writes: 2 });
+  for (const path of ['/a', '/b', '/c']) await memory.put(path);
+  const rename = (path: string) => renameEntry(memory.operation(actor({ id: 1 })), { path, name: `new-${path.slice(1)}`, overwrite: false });
+  const renaming = ['/a', '/b', '/c'].map((path) => refusalOf(rename(path)));
+  const upload = { path: '/upload', overwrite: false, password: undefined, sizeBytes: 4, modifiedAt: undefined, expectedHashes: {} };
+  await (await beginUpload(memory.operation(actor({ id: 2 })), upload)).store(bytesOf('text'));
+  expect(await memory.textOf('/upload')).toBe('text');
+  over.reject(new AppError('QUOTA_EXCEEDED', 'over'));
+  expect((await Promise.all(renaming)).map(([code]) => code)).toEqual(Array.from({ length: 3 }, () => 'QUOTA_EXCEEDED'));
 });
