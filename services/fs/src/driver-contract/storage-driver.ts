@@ -63,6 +63,8 @@ export interface WriteOptions extends CallOptions {
 export interface PlaceOptions extends CallOptions {
   /** False: ENTRY_EXISTS when something has the name `to`, decided atomically. True: a file is replaced, and an empty folder by a folder. */
   readonly overwrite: boolean;
+  /** It is a folder, with all that is in it: that may take long, and needs a turn of those that may. Drivers pass it over. */
+  readonly isTree?: true | undefined;
 }
 
 export interface CopyOptions extends PlaceOptions {

@@ -172,6 +172,39 @@ describe('the lanes of a storage', () => {
     expect(begun).toEqual(['/a', '/d', '/b', '/c']);
   });
 
+  it.each([
+    ['moved', 'rename'],
+    ['copied', 'copy'],
+  ] as const)('folders that are %s for minutes leave turns to others, whoever moves or copies them', async (_what, operation) => {
+    const minutes = Promise.withResolvers<never>();
+    const begun: string[] = [];
+    const store = (await memoryDriver.open('')) as Required<StorageDriver>;
+    for (const path of ['/a/file', '/b/file', '/c/file', '/d/file', '/file']) await put(store, path, '');
+    const act = store[operation].bind(store);
+    store[operation] = async (from, to, options) => {
+      if (!options.isTree) return act(from, to, options);
+      begun.push(from);
+      return minutes.promise;
+    };
+    const driver = withLimits(store, { names: 8, reads: 1, writes: 4 }, SOON_MS) as Required<StorageDriver>;
+    const place = (path: string, caller: string, isTree?: true) =>
+      driver[operation](at(path), at(`${path}-new`), { overwrite: false, caller, isTree });
+    const placing = ['/a', '/b', '/c', '/d'].map((path, index) => place(path, index < 2 ? 'one' : 'other', true));
+    expect(await Promise.all([placing[1], placing[3]].map((each) => each?.catch(AppError.from)))).toMatchObject([
+      { code: 'OVERLOADED' },
+      { code: 'OVERLOADED' },
+    ]);
+    expect(begun).toEqual(['/a', '/c']);
+    // Looks, listings, uploads and what is no folder go on, and so does the removal of folders.
+    expect(await driver.stat(at('/a'))).toMatchObject({ isDirectory: true });
+    await put(driver, '/upload', 'x');
+    await place('/file', 'one');
+    await driver.remove(at('/d'), { recursive: true, caller: 'one' });
+    minutes.reject(new AppError('CANCELLED', 'over'));
+    for (const each of [placing[0], placing[2]]) await expect(each).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
+    expect(await driver.stat(at('/upload'))).toMatchObject({ sizeBytes: 1 });
+  });
+
   it('copies by tasks leave turns for uploads, however many there are, and wait for theirs', async () => {
     const hours = Promise.withResolvers<void>();
     const store = (await memoryDriver.open('')) as Required<StorageDriver>;

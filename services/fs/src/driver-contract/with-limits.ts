@@ -1,17 +1,26 @@
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
-import type { CallOptions, Draft, RemoveOptions, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, PlaceOptions, RemoveOptions, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
-  /** Calls that look at names or change one. Half of them at most remove folders with what is in them, which may take hours; small folders count as others. */
+  /**
+   * Calls that look at names or change one. Half of them at most remove folders with what is in them, which may take hours; small folders count as others.
+   * A quarter at most gives folders another place: of what a server is slow at nothing is known before.
+   */
   readonly names: number;
   /** Files that are open for reading, until they are read, left or aborted. */
   readonly reads: number;
-  /** Files that are written or copied. One that is copied inside the storage by reading and writing is in both lanes. */
+  /**
+   * Files that are written or copied. One that is copied inside the storage by reading and writing is in both lanes. Half of them at most are folders that
+   * the storage copies.
+   */
   readonly writes: number;
 }
+
+/** Of a storage that goes by others of the tree: these have limits. */
+export type OfOthers = 'of others';
 
 type Remove = NonNullable<StorageDriver['remove']>;
 
@@ -44,9 +53,12 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     readMany,
     writeMany,
   } = operations;
-  const [names, trees, reads, writes] = [limits.names, Math.ceil(limits.names / 2), limits.reads, limits.writes].map((size) =>
-    createLane({ size, share: Math.ceil(size / 2), waitMs }),
-  ) as [Lane, Lane, Lane, Lane];
+  const lane = (size: number) => createLane({ size, share: Math.ceil(size / 2), waitMs });
+  const [names, reads, writes] = [lane(limits.names), lane(limits.reads), lane(limits.writes)];
+  const trees = lane(Math.ceil(limits.names / 2));
+  // Apart from removals: those take hours, and most storages move a folder at once.
+  const moved = lane(Math.max(1, Math.floor(limits.names / 4)));
+  const copied = lane(Math.ceil(limits.writes / 2));
   return decorated({
     traits: operations.traits,
     close: operations.close,
@@ -57,8 +69,8 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
     remove: remove && removeInTurn(remove, { names, trees }),
     beginRemoval: beginRemoval && ((paths, options) => names.run(options, () => beginRemoval(paths, options))),
-    rename: rename && ((from, to, options) => names.run(options, () => rename(from, to, options))),
-    copy: copy && ((from, to, options) => writes.run(options, () => copy(from, to, options))),
+    rename: rename && ((from, to, options) => runPlacing([moved, names], options, () => rename(from, to, options))),
+    copy: copy && ((from, to, options) => runPlacing([copied, writes], options, () => copy(from, to, options))),
     link: link && ((file, options) => names.run(options, () => link(file, options))),
     space: space && ((options) => names.run(options, () => space(options))),
     // It is a transfer, if a short one: a slow host of pictures holds up no names.
@@ -88,6 +100,12 @@ function removeInTurn(remove: Remove, { names, trees }: { names: Lane; trees: La
     }
     await trees.run(options, () => inTurn(options));
   };
+}
+
+/** What gives a folder a place takes a turn of those that do, besides one of all. */
+function runPlacing<Result>([trees, all]: readonly [Lane, Lane], options: PlaceOptions, work: () => Promise<Result>): Promise<Result> {
+  const inTurn = () => all.run(options, work);
+  return options.isTree ? trees.run(options, inTurn) : inTurn();
 }
 
 async function* listInTurns<Item>(names: Lane, listing: AsyncIterable<Item>, options: CallOptions | undefined): AsyncGenerator<Item, void> {
