@@ -2,7 +2,7 @@ import { createListingRoom } from './listing-room.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
-import { type StorageLimits, withLimits } from './with-limits.ts';
+import { type OfOthers, type StorageLimits, withLimits } from './with-limits.ts';
 import { withLoneRemovals } from './with-lone-removals.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 import { withRetry } from './with-retry.ts';
@@ -11,7 +11,7 @@ import { withTraits } from './with-traits.ts';
 /** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
 const DEADLINES = { callMs: 30_000, stallMs: 60_000, commitMs: 300_000, treeMs: 3_600_000 } as const;
 /** Alias and Crypt go by other storages, where tasks wait for their turn: that is no failure of theirs. */
-const OWN_DEADLINES = { ...DEADLINES, turnMs: 600_000 } as const;
+const DEADLINES_WITH_TURNS = { ...DEADLINES, turnMs: 600_000 } as const;
 /** On a slow line a store answers for a part long after the system has taken it. */
 const REMOTE_DEADLINES = { ...DEADLINES, stallMs: 120_000 } as const;
 const MAX_LISTING_MS = 600_000;
@@ -25,11 +25,14 @@ const MAX_LISTING_MS = 600_000;
  */
 export function decorate(
   driver: StorageDriver,
-  limits: StorageLimits | undefined,
+  limits: StorageLimits | OfOthers | undefined,
   room = createListingRoom(),
   spoolFolder?: string,
 ): StorageDriver {
-  if (!limits) return withTraits(withLoneRemovals(withDeadline(withRetry(driver), OWN_DEADLINES)), spoolFolder);
+  if (!limits || limits === 'of others') {
+    const deadlines = limits ? DEADLINES_WITH_TURNS : DEADLINES;
+    return withTraits(withLoneRemovals(withDeadline(withRetry(driver), deadlines)), spoolFolder);
+  }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
   const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.

@@ -11,7 +11,7 @@ import {
 import type { DriverOption } from './driver-options.ts';
 import { type ContextParts, type OpenContext, plainContext } from './open-context.ts';
 import type { StorageDriver } from './storage-driver.ts';
-import type { StorageLimits } from './with-limits.ts';
+import type { OfOthers, StorageLimits } from './with-limits.ts';
 
 /** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (docs/api-family.md#driver-templates). */
 export interface DriverConfig {
@@ -70,7 +70,7 @@ interface DriverSource<Schema extends ConfigSchema> {
   /** Absent or undefined: no thumbnails are made of its files. */
   readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
   /** Of a storage behind a network: what it is asked at once. */
-  readonly limits?: StorageLimits;
+  readonly limits?: StorageLimits | OfOthers;
   /** What can be chosen in its items, where that depends on others of them. */
   readonly options?: {
     /** The items that it depends on; the first is what is chosen. */
@@ -92,7 +92,7 @@ export interface DriverDefinition {
   readonly config: DriverConfig;
   readonly hasRangeOption: boolean;
   /** Undefined: the storage is this machine's own. */
-  readonly limits: StorageLimits | undefined;
+  readonly limits: StorageLimits | OfOthers | undefined;
   readonly items: readonly ConfigItem[];
   /** The keys of `addition` that are encrypted at rest and masked in logs. */
   readonly secretKeys: ReadonlySet<string>;

@@ -7,7 +7,7 @@ import { memoryDriver } from '../memory/index.ts';
 import { aliasDriver } from './index.ts';
 
 const asItIs = (driver: StorageDriver) => driver;
-const decorated = (driver: StorageDriver) => decorate(driver, undefined);
+const decorated = (driver: StorageDriver) => decorate(driver, aliasDriver.limits);
 
 /** Over storages in memory, each of which is another one. @param profiles of them, in their order; absent: none has one */
 const openOver =

@@ -8,5 +8,6 @@ export const aliasDriver = defineDriver({
   config: { local_sort: true, no_cache: true, default_root: '/' },
   hasRangeOption: true,
   configSchema: aliasConfigSchema,
+  limits: 'of others',
   open: (config, context) => openAlias(aliasSettings(config), context),
 });

@@ -28,7 +28,7 @@ const NAMES = {
   off: { filename_encryption: 'off', directory_name_encryption: 'false' },
   base32: { filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32' },
 } as const;
-const decorated = (driver: StorageDriver) => decorate(driver, undefined);
+const decorated = (driver: StorageDriver) => decorate(driver, cryptDriver.limits);
 
 async function openOver(inner: StorageDriver, names: keyof typeof NAMES): Promise<StorageDriver> {
   const addition = { ...NAMES[names], remote_path: '/inner', password: 'a password', encrypted_suffix: '.bin', show_hidden: true };

@@ -6,6 +6,7 @@ export const cryptDriver = defineDriver({
   label: 'Encrypted folder (rclone)',
   config: { local_sort: true, only_proxy: true, no_cache: true, default_root: '/' },
   configSchema: cryptConfigSchema,
+  limits: 'of others',
   async open(config, context) {
     const settings = cryptSettings(config);
     // What encrypts is loaded with the first storage that needs it.

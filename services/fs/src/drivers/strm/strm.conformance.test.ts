@@ -31,4 +31,4 @@ const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () 
 };
 
 describeDriver({ name: 'Strm', documented: { driver: 'Strm', server: 'a folder' }, lacks, open: openOver((driver) => driver) });
-describeDriver({ name: 'Strm, with everything around it', lacks, open: openOver((driver) => decorate(driver, undefined)) });
+describeDriver({ name: 'Strm, with everything around it', lacks, open: openOver((driver) => decorate(driver, strmDriver.limits)) });
