@@ -2,7 +2,7 @@ import { unlessAborted } from '@wharf/pace';
 import { supports, type WholeWrite } from '../../driver-contract/storage-driver.ts';
 import type { CopiedFile, FileCopy } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
-import { readTogether, writeTogether } from './small-files.ts';
+import { isDeep, readTogether, writeTogether } from './small-files.ts';
 
 /** Whether small files are read and stored together where they come from and go to. */
 export function areCopiedTogether(from: Pick<Place, 'driver'>, to: Pick<Place, 'driver'>): boolean {
@@ -20,7 +20,7 @@ export async function copyTogether(
   mayPublishUntil: WholeWrite['mayPublishUntil'],
 ): Promise<CopiedFile | undefined> {
   const { driver } = to;
-  if (!supports(driver, 'writeMany')) return undefined;
+  if (!supports(driver, 'writeMany') || isDeep(to.path)) return undefined;
   const file = await unlessAborted(signal, readTogether(from.driver, from.path, { isPatient }));
   // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
   if (!file || file.entry.hashes || file.entry.sizeBytes !== file.bytes.byteLength) return undefined;

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { MountPath } from '@wharf/paths';
+import { type MountPath, pathSegments } from '@wharf/paths';
 import {
   type CallOptions,
   type Entry,
@@ -13,6 +13,14 @@ import {
 export const SMALL_BYTES = 64 * 1024;
 /** Files of one call of a storage: a few milliseconds of its thread. */
 const MOST_AT_ONCE = 16;
+
+/** All folders on a longer way may be to be made, and the other files of the call would wait for them. */
+const MOST_SEGMENTS = 50;
+
+/** Whether a file is stored by itself, however small it is. */
+export function isDeep(file: MountPath): boolean {
+  return pathSegments(file).length > MOST_SEGMENTS;
+}
 
 /** A storage that takes several small files in one call. */
 export type SmallFilesTarget = StorageDriver & Required<Pick<StorageDriver, 'writeMany'>>;

@@ -6,6 +6,7 @@ import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { withMany } from '../../drivers/memory/with-many.ts';
+import { NO_QUOTAS, type Quotas } from '../quota/quota.ts';
 import { openLimited } from '../testing/limited-storage.ts';
 import { actor, bytesOf, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
@@ -13,7 +14,7 @@ import { createTestDriver } from '../testing/test-drivers.ts';
 import { makeDirectory } from './operations/make-directory.ts';
 import type { Operation } from './operations/operation.ts';
 import { placeEntries } from './operations/place-entries.ts';
-import { beginUpload, type UploadRequest } from './upload.ts';
+import { beginUpload, type Upload, type UploadRequest } from './upload.ts';
 
 const request = (path: string, rest: Partial<UploadRequest> = {}): UploadRequest => ({
   path,
@@ -28,7 +29,7 @@ const DENIED = ['PERMISSION_DENIED', 'permission denied'];
 const nobody = actor({ permission: 0 });
 
 describe('small uploads to a storage that takes several files in one call', () => {
-  async function openMany() {
+  async function openMany(quotas?: Quotas) {
     const written: string[][] = [];
     const store = createTestDriver('Many');
     const definition: DriverDefinition = {
@@ -42,7 +43,7 @@ describe('small uploads to a storage that takes several files in one call', () =
         return { ...driver, writeMany };
       },
     };
-    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Many' }] });
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Many' }], ...(quotas && { quotas }) });
     return { memory, written };
   }
 
@@ -94,8 +95,34 @@ describe('small uploads to a storage that takes several files in one call', () =
     await store('/hashed', 'text', { sizeBytes: 4, expectedHashes: { sha256 } });
     await store('/asked', 'text', { sizeBytes: 4 }, ask);
     expect(ask).toHaveBeenCalledTimes(1);
+    const deep = `${'/d'.repeat(50)}/f`;
+    await store(deep, 'text', { sizeBytes: 4 });
     expect(written).toEqual([]);
-    expect(await memory.everything()).toEqual(['/asked', '/hashed', '/large', '/unknown']);
+    expect(await memory.everything()).toEqual(['/asked', deep, '/hashed', '/large', '/unknown']);
+  });
+
+  /** Saves a storage with other items, so that what was opened of it before is closed. */
+  const saveAnew = ({ located }: Upload) =>
+    Object.assign(located.mount, { driver: () => Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'closed')) });
+
+  it('go to their storage as it is when their content is there, also where it was saved with other items meanwhile', async () => {
+    const [{ memory }, { memory: anew }] = [await openMany(), await openMany()];
+    const upload = await beginUpload({ ...memory.operation(), renewed: async () => anew.operation() }, request('/d/f', { sizeBytes: 4 }));
+    saveAnew(upload);
+    expect(await upload.store(bytesOf('text'))).toMatchObject({ name: 'f', sizeBytes: 4 });
+    expect(await anew.textOf('/d/f')).toBe('text');
+  });
+
+  it('leave no claim where their storage is away before it is asked to store them', async () => {
+    const ends: string[] = [];
+    const note = (end: string) => async () => void ends.push(end);
+    const claim = { ...(await NO_QUOTAS.claim(actor(), 4, async () => 0, new AbortController().signal)) };
+    const noted = { ...claim, release: note('released'), abandon: note('kept'), settle: note('settled') };
+    const { memory } = await openMany({ ...NO_QUOTAS, claim: async () => noted });
+    const upload = await beginUpload(memory.operation(), request('/f', { sizeBytes: 4 }));
+    saveAnew(upload);
+    expect((await refusalOf(upload.store(bytesOf('text'))))[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(ends).toEqual(['released']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
-import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { requireKeepable } from '../../driver-contract/declared-names.ts';
 import {
   type BeforePublish,
@@ -8,7 +8,7 @@ import {
   type Hashes,
   type StorageDriver,
   supports,
-  type WholeWrite,
+  type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { wholeContent } from '../../driver-contract/whole-content.ts';
@@ -17,12 +17,13 @@ import { denied } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type HeldClaim, withinClaim } from '../quota/quota.ts';
+import type { Outcome } from '../reading/folder-cache.ts';
 import { findEntry } from '../reading/get-entry.ts';
 import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
-import { callerOf, type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
-import { SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
+import { callerOf, type Operation, type OwnCall, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { isDeep, SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
 
 /** What a client says of the file it sends. */
 export interface UploadRequest {
@@ -107,20 +108,24 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       let countedBytes = 0;
       const counted = sizeBytes === undefined ? watched(bounded, (bytes) => (countedBytes += bytes)) : bounded;
       const checked = whileAllowed(counted);
-      let entry: Entry;
+      let stored: Stored;
+      let mayBeStored = true;
       const since = changes.now();
       try {
-        const file = { file: located.path, overwrite, modifiedAt, signal, caller: callerOf(operation) };
-        entry =
-          sizeBytes !== undefined && isStoredTogether(driver, request) && !beforePublish
-            ? await storeSmall(located, checked, { ...file, sizeBytes })
-            : await driver.write(located.path, checked, {
-                ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
-                caller: callerOf(operation),
-              });
+        const call = { signal, caller: callerOf(operation) };
+        if (sizeBytes !== undefined && isStoredTogether(driver, located.path, request) && !beforePublish) {
+          mayBeStored = false;
+          const whole = await wholeContent(checked, { sizeBytes, signal });
+          const now = await placeOfNow(operation, path, located);
+          mayBeStored = true;
+          stored = await storeSmall(now, whole, { overwrite, modifiedAt, ...call });
+        } else {
+          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish };
+          stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
+        }
       } catch (error) {
         // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted, and looked for.
-        if (isOutcomeKnown(error)) await claim.release();
+        if (!mayBeStored || isOutcomeKnown(error)) await claim.release();
         else {
           await claim.abandon();
           changes.entryChanged(path);
@@ -129,38 +134,61 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) snapshot.rules.requireAccess(actor, path, password);
         throw error;
       }
-      const writtenBytes = entry.sizeBytes ?? sizeBytes ?? countedBytes;
+      const writtenBytes = stored.entry.sizeBytes ?? sizeBytes ?? countedBytes;
       await claim.settle(writtenBytes);
-      changes.entryBecame({ path, driver, entry, since });
-      return { ...entry, sizeBytes: writtenBytes };
+      changes.entryBecame({ path, ...stored, since });
+      return { ...stored.entry, sizeBytes: writtenBytes };
     },
   };
 }
 
 /** Whether a content goes to its storage in one call with others: a small one that is held to nothing but its size. */
-function isStoredTogether(driver: StorageDriver, { sizeBytes, expectedHashes }: UploadRequest): driver is SmallFilesTarget {
-  const isSmall = sizeBytes !== undefined && sizeBytes <= SMALL_BYTES;
+function isStoredTogether(
+  driver: StorageDriver,
+  file: MountPath,
+  { sizeBytes, expectedHashes }: UploadRequest,
+): driver is SmallFilesTarget {
+  const isSmall = sizeBytes !== undefined && sizeBytes <= SMALL_BYTES && !isDeep(file);
   return isSmall && supports(driver, 'writeMany') && Object.values(expectedHashes).every((hash) => hash === undefined);
 }
 
-type SmallUpload = Pick<WholeWrite, 'file' | 'overwrite' | 'modifiedAt'> & {
-  readonly sizeBytes: number;
-  readonly signal: AbortSignal;
-  readonly caller: string | undefined;
-};
+/** What was stored, and where. */
+type Stored = Pick<Outcome, 'driver'> & { readonly entry: Entry };
 
-/** While a content comes its storage may be opened anew, with other items: the one of the moment takes it. */
-async function storeSmall(located: Located<Mount>, content: AsyncIterable<Uint8Array>, upload: SmallUpload): Promise<Entry> {
-  const { file, overwrite, modifiedAt, sizeBytes, signal, caller } = upload;
-  const whole = await wholeContent(content, upload);
-  const driver = await uploadDriver(located);
-  if (!supports(driver, 'writeMany'))
-    return driver.write(file, Readable.from([whole]), { overwrite, modifiedAt, sizeBytes, signal, caller });
+/** A driver that takes files, and where in its storage one goes. */
+interface UploadPlace {
+  readonly driver: Awaited<ReturnType<typeof uploadDriver>>;
+  readonly file: MountPath;
+}
+
+/**
+ * While a content comes its storage may be opened anew, or saved with other items, which is another connection: the one of the moment takes it.
+ *
+ * @throws AppError as locateUpload and uploadDriver
+ */
+async function placeOfNow(operation: Operation, path: VirtualPath, located: Located<Mount>): Promise<UploadPlace> {
+  try {
+    return { driver: await uploadDriver(located), file: located.path };
+  } catch (error) {
+    if (!operation.renewed || !AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+    const anew = await locateUpload(await operation.renewed(), path, located.mount.storage._id);
+    return { driver: await uploadDriver(anew), file: anew.path };
+  }
+}
+
+type SmallUpload = Pick<WriteOptions, 'overwrite' | 'modifiedAt'> & OwnCall;
+
+async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, upload: SmallUpload): Promise<Stored> {
+  if (!supports(driver, 'writeMany')) {
+    const entry = await driver.write(file, Readable.from([content]), { ...upload, sizeBytes: content.byteLength });
+    return { driver, entry };
+  }
+  const { overwrite, modifiedAt, signal } = upload;
   const mayPublishUntil = async () => {
     throwIfAborted(signal);
     return Number.POSITIVE_INFINITY;
   };
-  return writeTogether(driver, { file, overwrite, modifiedAt, mayPublishUntil, content: whole }, {});
+  return { driver, entry: await writeTogether(driver, { file, content, overwrite, modifiedAt, mayPublishUntil }, {}) };
 }
 
 /**
