@@ -33,7 +33,10 @@ export interface Item {
   readonly conflict: Conflict;
 }
 
-/** Entries that are looked at together, where they come from and where they go: a storage of this machine answers for all of them at once. */
+/**
+ * Entries that are looked at together, where they come from and where they go: a storage of this machine answers for all of them at once. Whole folders are
+ * gone through one after the other: all listings of a storage share one room.
+ */
 const LOOKS_AT_ONCE = 16;
 
 /** Checks a whole move or copy, and says what is to be done for each entry. Changes nothing. */
@@ -50,7 +53,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 
   const items = new Map<VirtualPath, Item>();
   const pace = createPace(operation.signal);
-  const plan = async (source: VirtualPath) => {
+  const look = async (source: VirtualPath) => {
     if (verb === 'move') requireUnprotected(snapshot, actor, source, 'move');
     snapshot.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     if (verb === 'move') requireNoGuard(operation, source);
@@ -59,7 +62,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     const target = childPath(to, name);
     snapshot.rules.requireEntry(actor, target, 'create');
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
-    return planItem(operation, request, { source, target, isCopied: verb === 'copy' });
+    return lookAtBoth(operation, source, target);
   };
   const take = async (item: Item) => {
     if (items.size === 0) await requireNoFile(operation, to, item.to);
@@ -71,9 +74,10 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   for (let start = 0; start < sources.length; start += LOOKS_AT_ONCE) {
     await pace.step();
     // The first that is refused, in their order, refuses the whole.
-    for (const planned of await Promise.allSettled(sources.slice(start, start + LOOKS_AT_ONCE).map(plan))) {
-      if (planned.status === 'rejected') throw planned.reason;
-      if (planned.value) await take(planned.value);
+    for (const looked of await Promise.allSettled(sources.slice(start, start + LOOKS_AT_ONCE).map(look))) {
+      if (looked.status === 'rejected') throw looked.reason;
+      const item = await planItem(operation, request, looked.value, verb === 'copy');
+      if (item) await take(item);
     }
   }
   return [...items.values()];
@@ -85,29 +89,40 @@ async function requireNoFile(operation: Operation, folder: VirtualPath, inner: L
   if (entry && !entry.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
 }
 
-/** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
-async function planItem(
-  operation: Operation,
-  request: Placement,
-  { source, target, isCopied }: { source: VirtualPath; target: VirtualPath; isCopied: boolean },
-): Promise<Item | undefined> {
-  const { snapshot, actor } = operation;
+/** An entry and what has its name where it goes. */
+interface Looked extends Omit<Item, 'conflict'> {
+  readonly taken: Entry | undefined;
+}
+
+/** @throws AppError ENTRY_NOT_FOUND */
+async function lookAtBoth(operation: Operation, source: VirtualPath, target: VirtualPath): Promise<Looked> {
+  const { snapshot } = operation;
   const call = callOf(operation);
   const found = await getEntry(snapshot, source, call);
   const from = found.located ?? locate(snapshot, source);
   const to = locate(snapshot, target, from);
-  const item = { source, target, entry: found.entry, from, to };
-  await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target, isCopied });
+  return { source, target, entry: found.entry, from, to, taken: await findEntry(snapshot, target, to, call) };
+}
+
+/** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_EXISTS | PERMISSION_DENIED */
+async function planItem(
+  operation: Operation,
+  request: Placement,
+  { taken, ...item }: Looked,
+  isCopied: boolean,
+): Promise<Item | undefined> {
+  const { snapshot, actor } = operation;
+  const { source, target, entry } = item;
+  await requireNothingHidden(operation, { entry, path: source, located: item.from, target, isCopied });
   if (request.overwrite) {
     // Whoever replaces something must be allowed to change what was there.
-    if (await findEntry(snapshot, target, to, call)) snapshot.rules.requireEntry(actor, target, 'write');
+    if (taken) snapshot.rules.requireEntry(actor, target, 'write');
     return { ...item, conflict: conflictAt(operation, target) };
   }
   const conflict = request.merge ? 'keep' : 'refuse';
-  const taken = await findEntry(snapshot, target, to, call);
   if (!taken) return { ...item, conflict };
   if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
-  if (request.merge && found.entry.isDirectory) return { ...item, conflict };
+  if (request.merge && entry.isDirectory) return { ...item, conflict };
   throw nameTaken(baseName(target));
 }
 

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../../../drivers/memory/index.ts';
-import { actor, bytesOf, type MemoryTree, mpath, openTree } from '../../testing/memory-tree.ts';
+import { locate } from '../../snapshot/snapshot.ts';
+import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED } from '../../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
 import type { Operation } from './operation.ts';
 import { placeEntries } from './place-entries.ts';
+import { planPlacement } from './plan-placement.ts';
 import { regexRename } from './regex-rename.ts';
 import { removeEntries } from './remove-entries.ts';
 import { renameEntry } from './rename-entry.ts';
@@ -133,4 +135,24 @@ it('what is replaced is changed, and asks for as much', async () => {
   for (const verb of ['move', 'copy'] as const)
     expect(await refusalOf(placeEntries(memory.operation(untrusted), place(['f'], '/b', true), verb, queue))).toEqual(DENIED);
   expect(await memory.textOf('/b/f')).toBe('old');
+});
+
+it('of several folders one is gone through after the other: their listings share one room', async () => {
+  const memory = await openTree({ rules: [HIDING[0][1]] });
+  const names = Array.from({ length: 16 }, (_, index) => `d${index}`);
+  for (const name of names) await memory.put(`/a/${name}/f`);
+  await memory.makeFolder('/b');
+  const store = locate(memory.snapshot, vpath('/')).mount;
+  const driver = await store.driver();
+  let [listing, most] = [0, 0];
+  const list = driver.list;
+  driver.list = async function* (path, options) {
+    listing += 1;
+    most = Math.max(most, listing);
+    await new Promise(setImmediate);
+    yield* list(path, options);
+    listing -= 1;
+  };
+  expect(await planPlacement(memory.operation(blind), place(names, '/b'), 'move')).toHaveLength(names.length);
+  expect(most).toBe(1);
 });
