@@ -58,6 +58,78 @@ const NAMINGS: readonly [string, (driver: Whole) => Promise<unknown>][] = [
   ['a copy to its name', (driver) => driver.copy(at('/other'), at('/d/file'), { overwrite: true })],
 ];
 
+describe('a removal of a folder that is empty', () => {
+  /** What comes into the folder, by a storage that looks whether it is empty and then removes it with all that is in it. */
+  const COMERS: readonly [string, (driver: Whole) => Promise<unknown>][] = [
+    ['a write', (driver) => put(driver, '/e/deep/file', 'new')],
+    ['a folder', (driver) => driver.makeDirectory(at('/e/folder'))],
+  ];
+  const openHasty = async (changed: Partial<Whole> = {}) => {
+    const store = (await memoryDriver.open('')) as Whole;
+    const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+    const hasty: StorageDriver = Object.assign(Object.create(store) as Whole, {
+      ...bound(store),
+      remove: async (path: Parameters<Whole['remove']>[0]) => {
+        if ((await namesIn(store, path)).length > 0) throw new AppError('DIRECTORY_NOT_EMPTY', 'not empty');
+        await hold;
+        await store.remove(path, { recursive: true });
+      },
+      ...changed,
+    });
+    const driver = withLoneRemovals(hasty) as Whole;
+    await put(driver, '/d/file', 'new');
+    await driver.makeDirectory(at('/e'));
+    return { driver, store, go, removing: () => driver.remove(at('/e'), { recursive: false }) };
+  };
+
+  it.each(COMERS)('is waited for by %s into it, which is there afterwards', async (_what, come) => {
+    const { driver, store, go, removing } = await openHasty();
+    const removal = removing();
+    const coming = come(driver);
+    await Promise.race([coming, turns()]);
+    go();
+    await Promise.all([removal, coming]);
+    expect(await namesIn(store, at('/e'))).toHaveLength(1);
+  });
+
+  it('is waited for by a rename into it, which finds no folder then and leaves its file', async () => {
+    const { driver, store, go, removing } = await openHasty();
+    const removal = removing();
+    const renamed = codeOf(driver.rename(at('/d/file'), at('/e/file'), { overwrite: false }));
+    await Promise.race([renamed, turns()]);
+    go();
+    await removal;
+    expect(await renamed).toBe('ENTRY_NOT_FOUND');
+    expect(await textOf(store, '/d/file')).toBe('new');
+  });
+
+  it('is refused while something gets a name in it', async () => {
+    const { driver, store, go, removing } = await openHasty({
+      copy: async (_from, to) => {
+        read();
+        await copying;
+        return put(store, to, 'new');
+      },
+    });
+    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+    const { promise: copying, resolve: copied } = Promise.withResolvers<void>();
+    const named = driver.copy(at('/d/file'), at('/e/file'), { overwrite: false });
+    await reading;
+    go();
+    await refuses('DIRECTORY_NOT_EMPTY', removing());
+    copied();
+    await named;
+    expect(await textOf(store, '/e/file')).toBe('new');
+  });
+
+  it('takes no notice of what is beside it, nor of its own name', async () => {
+    const { driver, store, go, removing } = await openHasty();
+    go();
+    await Promise.all([driver.makeDirectory(at('/e')), driver.makeDirectory(at('/eve')), removing()]);
+    expect(await namesIn(store, at('/'))).toEqual(['d', 'eve']);
+  });
+});
+
 describe('a removal that holds for one state of a file', () => {
   it.each(NAMINGS)('is waited for by %s, which is there afterwards', async (_what, name) => {
     const { driver, store, go, removing } = await openSlow();

@@ -8,10 +8,13 @@ import { storageError } from './storage-error.ts';
  * named makes the removal a late one, which is refused with STALE_VERSION, and what comes during the removal waits for its end. So what is acknowledged
  * is never what such a removal takes, also where a storage looks and removes in two steps. What has got its name since the look (`stat`) that the removal goes
  * by counts too, also where the storage tells times so coarsely that it looks the same.
+ *
+ * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
+ * look whether a folder is empty, and then remove it with all that is in it.
  */
 export function withLoneRemovals(driver: StorageDriver): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, remove, rename, copy, openDraft, writeMany } = operations;
+  const { write, remove, rename, copy, openDraft, writeMany, makeDirectory } = operations;
   if (!remove) return driver;
   const names = new Names();
   /** How many had got their name at each look. */
@@ -47,8 +50,12 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
       }),
     remove:
       remove &&
-      (async (path, options) =>
-        options.onlyIf ? names.removing(path, looks.get(options.onlyIf), () => remove(path, options)) : remove(path, options)),
+      (async (path, options) => {
+        const run = () => remove(path, options);
+        if (options.onlyIf) return names.removing(path, looks.get(options.onlyIf), run);
+        return options.recursive ? run() : names.removingEmpty(path, run);
+      }),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, () => makeDirectory(path, options))),
     rename: rename && ((from, to, options) => naming([to], () => rename(from, to, options))),
     copy: copy && ((from, to, options) => naming([to], () => copy(from, to, options))),
     openDraft:
@@ -75,6 +82,8 @@ class Names {
   #namedLength = 0;
   #count = 0;
   #forgotten = 0;
+  /** How many are about to be folders there. */
+  readonly #making = new Map<MountPath, number>();
   readonly #removals = new Set<{ readonly path: MountPath; readonly end: Promise<unknown> }>();
 
   /** How many have got their name. */
@@ -82,18 +91,33 @@ class Names {
     return this.#count;
   }
 
-  /** Waits until nothing is being removed at these paths and below. @returns to be called once what gets a name has it */
+  /** Waits until nothing is being removed at these paths, below and above. @returns to be called once what gets a name has it */
   async enter(paths: readonly MountPath[]): Promise<() => void> {
-    for (let running = this.#removalsAt(paths); running.length > 0; running = this.#removalsAt(paths)) await Promise.allSettled(running);
-    for (const path of paths) this.#entered.set(path, (this.#entered.get(path) ?? 0) + 1);
+    await this.#removed((removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
+    for (const path of paths) count(this.#entered, path, 1);
     return () => {
       for (const path of paths) {
         this.#note(path);
-        const left = (this.#entered.get(path) ?? 1) - 1;
-        if (left === 0) this.#entered.delete(path);
-        else this.#entered.set(path, left);
+        count(this.#entered, path, -1);
       }
     };
+  }
+
+  /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
+  async making<Result>(path: MountPath, make: () => Promise<Result>): Promise<Result> {
+    await this.#removed((removed) => isWithin(removed, path));
+    count(this.#making, path, 1);
+    try {
+      return await make();
+    } finally {
+      count(this.#making, path, -1);
+    }
+  }
+
+  /** Resolves when nothing is being removed at a path of which that is asked. */
+  async #removed(concerns: (path: MountPath) => boolean): Promise<void> {
+    const running = () => [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
+    for (let ends = running(); ends.length > 0; ends = running()) await Promise.allSettled(ends);
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
@@ -124,6 +148,17 @@ class Names {
    */
   async removing(path: MountPath, since: number | undefined, remove: () => Promise<void>): Promise<void> {
     if (this.#isAbove(this.#entered, path) || (since !== undefined && this.#isNamedSince(path, since))) throw storageError('STALE_VERSION');
+    await this.#remove(path, remove);
+  }
+
+  /** @throws AppError DIRECTORY_NOT_EMPTY: something is about to have a name in it */
+  async removingEmpty(path: MountPath, remove: () => Promise<void>): Promise<void> {
+    const isInside = (named: MountPath) => named !== path && isWithin(path, named);
+    if ([this.#entered, this.#making].some((names) => names.keys().some(isInside))) throw storageError('DIRECTORY_NOT_EMPTY');
+    await this.#remove(path, remove);
+  }
+
+  async #remove(path: MountPath, remove: () => Promise<void>): Promise<void> {
     const removal = { path, end: remove() };
     this.#removals.add(removal);
     try {
@@ -131,11 +166,6 @@ class Names {
     } finally {
       this.#removals.delete(removal);
     }
-  }
-
-  #removalsAt(paths: readonly MountPath[]): Promise<unknown>[] {
-    if (this.#removals.size === 0) return [];
-    return [...this.#removals].flatMap(({ path, end }) => (paths.some((named) => isWithin(named, path)) ? [end] : []));
   }
 
   #isNamedSince(path: MountPath, since: number): boolean {
@@ -165,6 +195,12 @@ class Names {
   #forget(path: MountPath): void {
     if (this.#named.delete(path)) this.#namedLength -= path.length;
   }
+}
+
+function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {
+  const number = (numbers.get(path) ?? 0) + by;
+  if (number === 0) numbers.delete(path);
+  else numbers.set(path, number);
 }
 
 async function* ending(content: AsyncIterable<Uint8Array>, onEnd: () => Promise<void>): AsyncGenerator<Uint8Array, void> {
