@@ -111,7 +111,7 @@ function row({ name, type, default: preset, options, required, help }: ConfigIte
 }
 
 function atOnce({ limits }: DriverDefinition): string {
-  return limits ? `${limits.names}, ${limits.reads}, ${limits.writes}` : '-';
+  return limits && limits !== 'of others' ? `${limits.names}, ${limits.reads}, ${limits.writes}` : '-';
 }
 
 /** Folders of the drivers in the order of the list. */

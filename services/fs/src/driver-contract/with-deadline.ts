@@ -19,8 +19,8 @@ export interface Deadlines {
 
 /**
  * Ends every call that takes too long with DEADLINE_EXCEEDED, and every aborted one at once, also when the driver does not react: its signal
- * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then. Only of a write whose content has ended, and
- * of a draft that is published, the outcome is waited for within `commitMs`, also when it is aborted.
+ * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then. Only of a write whose content has ended,
+ * of a draft that is published, and of a rename or a copy the outcome is waited for within their time, also when it is aborted.
  *
  * A storage that answers without waiting for anything, as one of made-up files does, would keep the thread for as long as a walk through it or a listing
  * takes: so calls, and the entries of listings, give way to other work.
@@ -62,8 +62,8 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
       remove &&
       ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
     beginRemoval: beginRemoval && ((paths, options) => within(treeMs, options, (call) => beginRemoval(paths, { ...options, ...call }))),
-    rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
-    copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
+    rename: rename && ((from, to, options) => outcomeWithin(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
+    copy: copy && ((from, to, options) => outcomeWithin(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
     space: space && ((options) => within(callMs, options, (call) => space({ ...options, ...call }))),
     thumbnail: thumbnail && ((file, options) => within(callMs, options, (call) => thumbnail(file, { ...options, ...call }))),
@@ -106,6 +106,22 @@ async function within<Result>(
   run: (call: CallOptions) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options?.signal);
+  watchdog.arm(limitMs);
+  try {
+    return await watchdog.guard(inTurn(watchdog, run));
+  } finally {
+    watchdog.dispose();
+  }
+}
+
+/** The same of what a server goes on with when its caller has left: it is over when it is done or taken back. */
+async function outcomeWithin<Result>(
+  limitMs: number,
+  options: CallOptions,
+  run: (call: CallOptions) => Promise<Result>,
+): Promise<Result> {
+  const watchdog = new Watchdog(options.signal);
+  watchdog.awaitOutcome();
   watchdog.arm(limitMs);
   try {
     return await watchdog.guard(inTurn(watchdog, run));

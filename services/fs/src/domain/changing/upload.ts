@@ -115,7 +115,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         const call = { signal, caller: callerOf(operation) };
         if (sizeBytes !== undefined && isStoredTogether(driver, located.path, request) && !beforePublish) {
           mayBeStored = false;
-          const whole = await wholeContent(checked, { sizeBytes, signal });
+          const whole = await wholeContent(checked, { overwrite, sizeBytes, signal });
           const now = await placeOfNow(operation, path, located);
           mayBeStored = true;
           stored = await storeSmall(now, whole, { overwrite, modifiedAt, ...call });

@@ -70,8 +70,10 @@ it('a copy that ends while the disk is looked at holds nothing of it afterwards'
 
 it('folders that are made on the way count', async () => {
   const store = (await memoryDriver.open('')) as Required<StorageDriver>;
-  const draft = { write: async () => 0 } as object as Draft;
-  store.openDraft = async () => draft;
+  const nothing = async () => {};
+  const [write, sizeBytes] = [async () => 0, async () => 0];
+  const draft = { partBytes: 1, write, sizeBytes, sync: nothing, discard: nothing, close: nothing, read: nothing, publish: nothing };
+  store.openDraft = async () => draft as object as Draft;
   let takenBytes = 0;
   const take = async (bytes: number) => void (takenBytes += bytes);
   const driver = withDiskReserve(withMany(store), {

@@ -106,6 +106,10 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   }
 }
 
+/** The operation for what follows a step, in milliseconds: whoever has left since would have what is hidden go along. */
+const AFTER_MS = 300_000;
+const afterStep = (operation: Operation): Operation => ({ ...operation, signal: AbortSignal.timeout(AFTER_MS) });
+
 /** As it is where it went: what was hidden in it by the rules of its old place. */
 const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
 
@@ -116,7 +120,7 @@ const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ e
  */
 async function keepHidden(operation: Operation, item: Item, here: Place, there: Place): Promise<void> {
   try {
-    await requireNothingHidden(operation, arrived(item, false));
+    await requireNothingHidden(afterStep(operation), arrived(item, false));
   } catch (error) {
     // Not the caller's signal: whoever leaves meanwhile would have it stay. Where something new has the old name, it stays too.
     const signal = AbortSignal.timeout(BACK_MS);
@@ -128,7 +132,7 @@ async function keepHidden(operation: Operation, item: Item, here: Place, there: 
 
 /** What came into the folder between the look and the copy is not the caller's to have. */
 async function dropHidden(operation: Operation, item: Item, { driver }: Place): Promise<void> {
-  const hidden = await Array.fromAsync(hiddenEntries(operation, arrived(item, true)));
+  const hidden = await Array.fromAsync(hiddenEntries(afterStep(operation), arrived(item, true)));
   if (!supports(driver, 'remove')) return;
   for (const place of hidden) await driver.remove(place, { recursive: true, signal: AbortSignal.timeout(BACK_MS) });
 }

@@ -68,7 +68,7 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
 
 describe('what is hidden comes into a folder after the look at it', () => {
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
-  const openLate = async () => {
+  const openLate = async (meanwhile = async () => {}) => {
     let comesLate = true;
     const late: DriverDefinition = {
       ...memoryDriver,
@@ -79,8 +79,10 @@ describe('what is hidden comes into a folder after the look at it', () => {
           (act: StorageDriver['rename']): StorageDriver['rename'] =>
           async (from, to, options) => {
             if (comesLate) await driver.write(mpath(`${from}/e/secret.txt`), bytesOf('hidden'), { overwrite: true });
+            if (comesLate) await meanwhile();
             comesLate = false;
-            return (act as NonNullable<typeof act>)(from, to, options);
+            // As a server does that has begun with it.
+            return (act as NonNullable<typeof act>)(from, to, { ...options, signal: undefined });
           };
         return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
       },
@@ -103,6 +105,15 @@ describe('what is hidden comes into a folder after the look at it', () => {
     const memory = await openLate();
     await placeEntries(memory.operation(blind), out, 'copy', queue);
     expect(await memory.everything()).toEqual(['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/d/e/f']);
+  });
+
+  it.each(['move', 'copy'] as const)('a %s that the storage goes on with has nothing of it either, when its caller has left', async (verb) => {
+    const caller = new AbortController();
+    const memory = await openLate(async () => caller.abort());
+    await placeEntries(memory.operation(blind, caller.signal), out, verb, queue).catch(() => undefined);
+    const kept = ['/a/in/d/e/f', '/a/in/d/e/secret.txt'];
+    expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
+    expect(memory.published).toEqual(expect.arrayContaining(['/a/out/d']));
   });
 
   it('it goes along for whoever sees it', async () => {
