@@ -17,6 +17,15 @@ it('an error is known by its bytes; what is none of ours says nothing', () => {
     expect(errorOf(Buffer.from(text), 'x')).toBeUndefined();
 });
 
+it('an error that tells more than a bound says its code alone, and is none where it is not ours', () => {
+  const long = new AppError('QUOTA_EXCEEDED', 'full', { details: { text: 'x'.repeat(100_000) } });
+  expect(errorOf(errorBytes(long), 'full')).toMatchObject({ code: 'QUOTA_EXCEEDED', details: {} });
+  const told = (details: string) => errorOf(Buffer.from(`{"code":"INTERNAL","details":${details}}`), 'x');
+  expect(told('{"a":[1]}')).toMatchObject({ details: { a: [1] } });
+  expect(told(`{"a":"${'x'.repeat(100_000)}"}`)).toBeUndefined();
+  expect(told(`{"a":${'['.repeat(1_000)}${']'.repeat(1_000)}}`)).toBeUndefined();
+});
+
 it('a failure that tells nothing we know is an error of its call alone: it comes in a listener, where nobody would catch it', async () => {
   const tokens = createInternalTokens(Buffer.alloc(32), () => 0);
   const stream = Object.assign(new EventEmitter(), { write() {}, end() {}, cancel() {} });

@@ -1,4 +1,5 @@
 import { AppError, ERROR_CODES, isErrorCode } from '@wharf/errors';
+import { brokenBound } from '@wharf/pace';
 import { type CallContext, ClientError, type Metadata, ServerError, Status } from 'nice-grpc-common';
 import { z } from 'zod';
 
@@ -9,13 +10,19 @@ const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 
 const trailerSchema = z.object({ code: z.string().refine(isErrorCode), details: z.record(z.string(), z.unknown()) });
 
-/** What is told of an error beside its message. */
+/** What may be told of an error, in bytes; more of a service would hold up whoever reads it. Ours have some hundred. */
+const MAX_ERROR_BYTES = 64 * 1024;
+const BOUNDS = { maxDepth: 20, maxValues: 10_000 };
+
+/** What is told of an error beside its message; of details that are too long nothing. */
 export function errorBytes({ code, details }: AppError): Buffer {
-  return Buffer.from(JSON.stringify({ code, details }));
+  const whole = Buffer.from(JSON.stringify({ code, details }));
+  return whole.byteLength <= MAX_ERROR_BYTES ? whole : Buffer.from(JSON.stringify({ code, details: {} }));
 }
 
 /** The error of which these bytes tell; undefined where they are not ours. */
 export function errorOf(bytes: Uint8Array, message: string, cause?: unknown): AppError | undefined {
+  if (bytes.byteLength > MAX_ERROR_BYTES || brokenBound(bytes, BOUNDS) !== undefined) return undefined;
   const { success, data } = trailerSchema.safeParse(jsonOf(Buffer.from(bytes).toString('utf8')));
   return success ? new AppError(data.code, message, { details: data.details, cause }) : undefined;
 }
