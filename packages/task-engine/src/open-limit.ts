@@ -29,6 +29,8 @@ export interface OpenLimit {
 export interface OpenLimitOptions {
   /** Counts tasks that have not ended, of a user or of all, up to a limit. */
   readonly countOpen: (userId: number | undefined, limit: number) => Promise<number>;
+  /** How many tasks there are, with those that have ended: costs nothing. */
+  readonly countAll: () => Promise<number>;
   /** How many all may have together; infinite: any number. */
   readonly mostOfAll: () => Promise<number>;
   /** Monotonic. */
@@ -36,16 +38,21 @@ export interface OpenLimitOptions {
 }
 
 /** Bounds how many tasks of each user, and of all, have not ended. */
-export function createOpenLimit({ countOpen, mostOfAll, nowMs }: OpenLimitOptions): OpenLimit {
+export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenLimitOptions): OpenLimit {
   const ofUsers = new LRUCache<number, OpenTally>({ max: MAX_KNOWN });
   let ofAll: OpenTally | undefined;
 
-  const tallyOf = (userId: number | undefined, most: number, countAfter: number) =>
-    createOpenTally({ count: () => countOpen(userId, BEYOND_FOR_FOLLOW_UPS * most), countAfter, nowMs });
+  const countOf = (userId: number | undefined, most: number) => () => countOpen(userId, BEYOND_FOR_FOLLOW_UPS * most);
   const ofUser = (userId: number): OpenTally => {
-    const tally = ofUsers.get(userId) ?? tallyOf(userId, MAX_OPEN_OF_A_USER, COUNT_AFTER);
+    const tally = ofUsers.get(userId) ?? createOpenTally({ count: countOf(userId, MAX_OPEN_OF_A_USER), countAfter: COUNT_AFTER, nowMs });
     ofUsers.set(userId, tally);
     return tally;
+  };
+  const ofEverybody = (most: number): OpenTally => {
+    const countAfter = Math.max(COUNT_AFTER, COUNT_ALL_AFTER * most);
+    // To count tens of thousands holds up an embedded store for half a second.
+    ofAll ??= createOpenTally({ count: countOf(undefined, most), atMost: countAll, countAfter, nowMs });
+    return ofAll;
   };
 
   return {
@@ -65,10 +72,13 @@ export function createOpenLimit({ countOpen, mostOfAll, nowMs }: OpenLimitOption
             `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`,
           );
         const most = await mostOfAll();
-        if (most < Number.POSITIVE_INFINITY && tasks.length > 0) {
-          ofAll ??= tallyOf(undefined, most, Math.max(COUNT_AFTER, COUNT_ALL_AFTER * most));
-          await takeOf(ofAll, tasks.length, most, `all users together have ${most} tasks that have not ended yet: try again later`);
-        }
+        if (most < Number.POSITIVE_INFINITY && tasks.length > 0)
+          await takeOf(
+            ofEverybody(most),
+            tasks.length,
+            most,
+            `all users together have ${most} tasks that have not ended yet: try again later`,
+          );
       } catch (error) {
         for (const { tally, count } of taken) tally.giveBack(count);
         throw error;

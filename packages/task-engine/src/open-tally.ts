@@ -16,20 +16,22 @@ export interface OpenTally {
 export interface OpenTallyOptions {
   /** Counts those in the store, up to more than any `most`. */
   readonly count: () => Promise<number>;
+  /** No fewer than those, where that is known for less: it is asked first. */
+  readonly atMost?: () => Promise<number>;
   /** After so many were added they are counted again: other replicas add and end tasks, too. */
   readonly countAfter: number;
   /** Monotonic. */
   readonly nowMs: () => number;
 }
 
-export function createOpenTally({ count, countAfter, nowMs }: OpenTallyOptions): OpenTally {
+export function createOpenTally({ count, atMost = count, countAfter, nowMs }: OpenTallyOptions): OpenTally {
   /** In the store when they were last counted; undefined: never. */
   let counted: number | undefined;
   /** Since then, and those that the count may have missed. */
   let added = 0;
   /** Taken, and not settled yet: nobody knows whether a count has them. */
   let onWay = 0;
-  /** Nothing was on its way when they were counted. */
+  /** Nothing was on its way when they were counted, and no others were counted with them. */
   let isExact = false;
   let countAgainMs = 0;
   let looking: Promise<void> | undefined;
@@ -41,11 +43,11 @@ export function createOpenTally({ count, countAfter, nowMs }: OpenTallyOptions):
   const settled = () => new Promise<void>((resolve) => void whenSettled.push(resolve));
 
   const look = async (more: number, most: number): Promise<void> => {
-    for (;;) {
+    for (let ask = atMost; ; ask = count) {
       const [missed, before, startedMs] = [onWay, added, nowMs()];
-      counted = await count();
+      counted = await ask();
       added = missed + added - before;
-      isExact = missed === 0;
+      isExact = missed === 0 && ask === count;
       countAgainMs = nowMs() + Math.max(COUNT_AGAIN_MS, REST_FACTOR * (nowMs() - startedMs));
       if (isExact || fits(more, most)) return;
       if (onWay > 0) await settled();

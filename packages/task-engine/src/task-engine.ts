@@ -60,6 +60,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const room = createStoreRoom(options.store);
   const openLimit = createOpenLimit({
     countOpen: control.countOpen,
+    countAll: () => models.tasks.estimatedDocumentCount().exec(),
     mostOfAll: async () => options.tasksOfAll ?? room(),
     nowMs: () => performance.now(),
   });
