@@ -14,6 +14,7 @@ export {
   peerKeys,
   readConfig,
   schemas,
+  taskKeys,
 } from './config/config.ts';
 export { edgeKeys } from './config/edge-keys.ts';
 export { Secret } from './config/secret.ts';

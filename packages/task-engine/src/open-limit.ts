@@ -1,50 +1,98 @@
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
+import type { NewTask } from './new-task.ts';
+import { createOpenTally, type OpenTally } from './open-tally.ts';
 
 /** The most tasks of one user that have not ended. The store has no room for any number. */
 const MAX_OPEN_OF_A_USER = 10_000;
-/** A replica counts a user's tasks again after it added this many. Other replicas add and end tasks, too. */
-const COUNT_AFTER = 500;
 /**
- * How long, in milliseconds, the tasks of a user at the limit are not counted again. The cost of a count grows with the number of tasks.
+ * What tasks queue that are to end by it, such as the transfers of a download, may go so far beyond each limit. Else a queue that is full of
+ * such tasks would never be worked off.
  */
-const COUNT_AGAIN_MS = 2_000;
+const BEYOND_FOR_FOLLOW_UPS = 1.25;
+/** A replica counts a user's tasks again after it added this many, and those of all after this share of their limit. */
+const COUNT_AFTER = 500;
+const COUNT_ALL_AFTER = 0.1;
 /** Users whose count is known. */
 const MAX_KNOWN = 10_000;
 
-interface Known {
-  readonly counted: number;
-  readonly atMs: number;
-  added: number;
+export interface OpenLimit {
+  /**
+   * Takes room for these tasks.
+   *
+   * @returns is to be called once they are in the store, or may be
+   * @throws AppError RATE_LIMITED: their creator has too many, or all together have
+   */
+  take(tasks: readonly Pick<NewTask<unknown>, 'id' | 'creator'>[]): Promise<() => void>;
 }
 
-/**
- * Bounds how many tasks of each user have not ended, without counting them for each that is added. Several replicas may go over the limit by
- * COUNT_AFTER each.
- *
- * @param countOpen counts a user's tasks in the store, up to a limit. @param nowMs monotonic
- */
-export function createOpenLimit(countOpen: (userId: number, limit: number) => Promise<number>, nowMs: () => number) {
-  const known = new LRUCache<number, Known>({ max: MAX_KNOWN });
+export interface OpenLimitOptions {
+  /** Counts tasks that have not ended, of a user or of all, up to a limit. */
+  readonly countOpen: (userId: number | undefined, limit: number) => Promise<number>;
+  /** How many tasks there are, with those that have ended: costs nothing. */
+  readonly countAll: () => Promise<number>;
+  /** How many all may have together; infinite: any number. */
+  readonly mostOfAll: () => Promise<number>;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+}
 
-  const fits = (user: Known, count: number) => user.counted + user.added + count <= MAX_OPEN_OF_A_USER;
-  const isFresh = (user: Known, count: number) =>
-    fits(user, count) ? user.added + count <= COUNT_AFTER : nowMs() - user.atMs < COUNT_AGAIN_MS;
-  const lookUp = async (userId: number, count: number): Promise<Known> => {
-    const last = known.get(userId);
-    if (last && isFresh(last, count)) return last;
-    const user = { counted: await countOpen(userId, MAX_OPEN_OF_A_USER), atMs: nowMs(), added: 0 };
-    known.set(userId, user);
-    return user;
+/** Bounds how many tasks of each user, and of all, have not ended. */
+export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenLimitOptions): OpenLimit {
+  const ofUsers = new LRUCache<number, OpenTally>({ max: MAX_KNOWN });
+  let ofAll: OpenTally | undefined;
+
+  const countOf = (userId: number | undefined, most: number) => () => countOpen(userId, BEYOND_FOR_FOLLOW_UPS * most);
+  const ofUser = (userId: number): OpenTally => {
+    const tally = ofUsers.get(userId) ?? createOpenTally({ count: countOf(userId, MAX_OPEN_OF_A_USER), countAfter: COUNT_AFTER, nowMs });
+    ofUsers.set(userId, tally);
+    return tally;
+  };
+  const ofEverybody = (most: number): OpenTally => {
+    const countAfter = Math.max(COUNT_AFTER, COUNT_ALL_AFTER * most);
+    // To count tens of thousands holds up an embedded store for half a second.
+    ofAll ??= createOpenTally({ count: countOf(undefined, most), atMost: countAll, countAfter, nowMs });
+    return ofAll;
   };
 
   return {
-    /** Takes room for this many more tasks of a user. @throws AppError RATE_LIMITED: there is not so much */
-    async take(userId: number, count: number): Promise<void> {
-      const user = await lookUp(userId, count);
-      if (!fits(user, count))
-        throw new AppError('RATE_LIMITED', `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`);
-      user.added += count;
+    async take(tasks) {
+      const beyond = tasks.every(({ id }) => id !== undefined) ? BEYOND_FOR_FOLLOW_UPS : 1;
+      const taken: { tally: OpenTally; count: number }[] = [];
+      const takeOf = async (tally: OpenTally, count: number, most: number, refusal: string) => {
+        if (!(await tally.take(count, beyond * most))) throw new AppError('RATE_LIMITED', refusal);
+        taken.push({ tally, count });
+      };
+      try {
+        for (const [userId, count] of countsOfCreators(tasks))
+          await takeOf(
+            ofUser(userId),
+            count,
+            MAX_OPEN_OF_A_USER,
+            `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`,
+          );
+        const most = await mostOfAll();
+        if (most < Number.POSITIVE_INFINITY && tasks.length > 0)
+          await takeOf(
+            ofEverybody(most),
+            tasks.length,
+            most,
+            `all users together have ${most} tasks that have not ended yet: try again later`,
+          );
+      } catch (error) {
+        for (const { tally, count } of taken) tally.giveBack(count);
+        throw error;
+      }
+      return () => {
+        for (const { tally, count } of taken) tally.settle(count);
+      };
     },
   };
+}
+
+/** How many of the tasks each user has made, by its id. In one order for all callers, who wait for each other. */
+function countsOfCreators(tasks: readonly Pick<NewTask<unknown>, 'creator'>[]): readonly (readonly [number, number])[] {
+  const counts = new Map<number, number>();
+  for (const { creator } of tasks) if (creator) counts.set(creator.id, (counts.get(creator.id) ?? 0) + 1);
+  return [...counts].sort(([one], [other]) => one - other);
 }

@@ -28,8 +28,8 @@ export interface TaskControl {
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   /** Retries all that failed. */
   retryFailed(list: string, scope: TaskScope): Promise<void>;
-  /** How many tasks of a user have not ended, up to a limit. */
-  countOpen(creatorId: number, limit: number): Promise<number>;
+  /** How many tasks of a user, or of everybody, have not ended, up to a limit. */
+  countOpen(creatorId: number | undefined, limit: number): Promise<number>;
   /** True while one of these is being cancelled. */
   anyCanceling(ids: readonly string[]): Promise<boolean>;
 }
@@ -92,7 +92,8 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
       await tasks.updateMany(filter, { $set: queuedAgain(clock.now()), ...stamp });
     },
 
-    countOpen: (creatorId, limit) => tasks.countDocuments({ creator_id: creatorId, done: false }, { limit }).exec(),
+    countOpen: (creatorId, limit) =>
+      tasks.countDocuments({ ...(creatorId === undefined ? {} : { creator_id: creatorId }), done: false }, { limit }).exec(),
 
     async anyCanceling(ids) {
       return (await tasks.findOne({ _id: { $in: [...ids] }, state: TASK_STATE.canceling }, { _id: 1 }).lean()) !== null;

@@ -5,6 +5,7 @@ import { createHousekeeping } from './housekeeping.ts';
 import { type NewTask, newTaskRecords } from './new-task.ts';
 import { createOpenLimit } from './open-limit.ts';
 import { createStoreClock } from './store-clock.ts';
+import { createStoreRoom } from './store-room.ts';
 import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
 import type { TaskKind } from './task-kind.ts';
 import { createTaskMetrics } from './task-metrics.ts';
@@ -18,7 +19,7 @@ const HURRIED_AT_A_TIME = 16;
 const PARALLEL_CHANGES = 16;
 
 export interface TaskEngine {
-  /** Queues a task durably. @throws AppError RATE_LIMITED: its creator has too many | INTERNAL: the input has not the kind's shape */
+  /** Queues a task durably. @throws AppError RATE_LIMITED: its creator has too many, or all have | INTERNAL: the input has not the kind's shape */
   add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
   /** Queues several of one kind, in this order. @returns those that are new: one whose `id` is there already stays as it is */
   addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<readonly TaskRecord[]>;
@@ -45,6 +46,8 @@ export interface TaskEngineOptions extends WorkLimits {
   /** Left out: there are no traces. */
   readonly tracing?: Tracing;
   readonly kinds: readonly TaskKind<never>[];
+  /** Tasks of all users together that have not ended; infinite: any number. Left out: what the store has room for. */
+  readonly tasksOfAll?: number | undefined;
 }
 
 /** A durable queue over the store, and a worker on it. The bus only makes it quicker. */
@@ -54,7 +57,13 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
   const control = createTaskControl(models, clock);
-  const openLimit = createOpenLimit(control.countOpen, () => performance.now());
+  const room = createStoreRoom(options.store);
+  const openLimit = createOpenLimit({
+    countOpen: control.countOpen,
+    countAll: () => models.tasks.estimatedDocumentCount().exec(),
+    mostOfAll: async () => options.tasksOfAll ?? room(),
+    nowMs: () => performance.now(),
+  });
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
   if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
   const housekeeping = createHousekeeping(models, clock, [...kinds.keys()]);
@@ -64,9 +73,13 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
     if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
     await clock.sync();
-    for (const [creatorId, count] of countsOfCreators(tasks)) await openLimit.take(creatorId, count);
+    const settle = await openLimit.take(tasks);
     const added: TaskRecord[] = [];
-    for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
+    try {
+      for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
+    } finally {
+      settle();
+    }
     worker.added(added);
     return added;
   };
@@ -103,13 +116,6 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     stop: worker.stop,
   };
-}
-
-/** How many of the tasks each user has made, by its id. */
-function countsOfCreators(tasks: readonly Pick<NewTask<unknown>, 'creator'>[]): ReadonlyMap<number, number> {
-  const counts = new Map<number, number>();
-  for (const { creator } of tasks) if (creator) counts.set(creator.id, (counts.get(creator.id) ?? 0) + 1);
-  return counts;
 }
 
 /** A few at a time. @returns the ids of those that changed, and errors by id */

@@ -77,7 +77,7 @@ export function describeLongQueue(name: string, tasks: number, openStore: () => 
 
     async function queueAll(): Promise<void> {
       const kind = writing(async () => undefined);
-      const engine = await place.open([kind]);
+      const engine = await place.open([kind], { tasksOfAll: tasks });
       await engine.stop();
       const users = Math.ceil(tasks / TASKS_OF_A_USER) + 1;
       for (let first = 0; first < tasks; first += ADDED_AT_A_TIME)

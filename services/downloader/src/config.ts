@@ -1,4 +1,4 @@
-import { type ConfigOf, commonKeys, configKey, egressKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { type ConfigOf, commonKeys, configKey, egressKeys, peerKeys, readConfig, schemas, taskKeys } from '@wharf/service-kit';
 import { z } from 'zod';
 
 const bytes = z.coerce.number('must be a number of bytes').int().min(0).default(0);
@@ -52,6 +52,7 @@ export const downloaderConfig = {
   ...peerKeys,
   ...egressKeys,
   ...downloadKeys,
+  ...taskKeys,
   fsDataUrl: configKey(
     'WHARF_FS_DATA_URL',
     z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).default('http://127.0.0.1:50063'),

@@ -66,6 +66,7 @@ export type DownloaderOptions = Pick<
       | 'scratchDir'
       | 'fsDataUrl'
       | 'otlpEndpoint'
+      | 'tasksOfAll'
       | 'authAddress'
       | 'adminAddress'
       | 'fsAddress'
@@ -139,8 +140,8 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
     settings: () => settings.get(),
     avoidedTools: working.notWorking,
-    perUser: config.downloadsPerUser,
-    perTool: config.downloadsPerTool,
+    ...{ perUser: config.downloadsPerUser, perTool: config.downloadsPerTool },
+    tasksOfAll: config.tasksOfAll,
   });
   return {
     rpc: defineRpcService(DownloaderServiceDefinition, {

@@ -65,7 +65,17 @@ it.each([
   await dir.remove();
 });
 
-it('a worker that was held up while it queued transfers queues none of them twice', async () => {
+const parent = { id: randomUUID(), creator: { id: 1, name: 'admin', role: ROLE.admin } };
+const resultsOf = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    transferInput.parse({
+      ...{ parent: parent.id, tool: 'aria2', name: `film ${index}` },
+      ...{ directory: '/in', mountPath: '/', innerPath: '/in', deletePolicy: 'delete_never' },
+    }),
+  );
+
+/** Replicas over a store of their own, whose tasks do nothing. */
+async function openDownloads(tasksOfAll?: number) {
   const dir = await makeTempDir('download-tasks');
   const engine = await startEmbeddedMongo({ dataDir: dir.path });
   const store = await connectStore(Object.assign(new URL(engine.url), { pathname: '/downloads' }).href);
@@ -81,20 +91,35 @@ it('a worker that was held up while it queued transfers queues none of them twic
         avoidedTools: () => [],
         perUser: 0,
         perTool: 0,
+        tasksOfAll,
       },
     );
-  const parent = { id: randomUUID(), creator: { id: 1, name: 'admin', role: ROLE.admin } };
-  const results = Array.from({ length: 20 }, (_, index) =>
-    transferInput.parse({
-      ...{ parent: parent.id, tool: 'aria2', name: `film ${index}` },
-      ...{ directory: '/in', mountPath: '/', innerPath: '/in', deletePolicy: 'delete_never' },
-    }),
-  );
+  const close = async () => {
+    await store.close();
+    await engine.stop();
+    await dir.remove();
+  };
+  return { store, open, close };
+}
+
+it('a worker that was held up while it queued transfers queues none of them twice', async () => {
+  const { store, open, close } = await openDownloads();
+
+  const results = resultsOf(20);
   // Each has looked at what is queued before any of them has queued anything.
   await Promise.all([open(), open(), open()].map((worker) => worker.queueTransfers(parent, results)));
   const queued = await taskModelsOf(store, 'downloader').tasks.find().lean<{ name: string }[]>();
   expect(queued.map(({ name }) => name).sort()).toEqual(results.map(({ name }) => `transfer [](/${name}) to [/](/in)`).sort());
-  await store.close();
-  await engine.stop();
-  await dir.remove();
+  await close();
+});
+
+it('transfers that find no room in the queue have their download wait for it, and have more room than what is new', async () => {
+  const { open, close } = await openDownloads(8);
+  const { queueTransfers } = open();
+  await queueTransfers(parent, resultsOf(10));
+  await expect(queueTransfers(parent, resultsOf(11))).rejects.toMatchObject({
+    message: 'waits until other tasks have ended',
+    details: { postponedMs: 30_000 },
+  });
+  await close();
 });

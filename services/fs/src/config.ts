@@ -1,4 +1,4 @@
-import { type ConfigOf, commonKeys, configKey, edgeKeys, egressKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { type ConfigOf, commonKeys, configKey, edgeKeys, egressKeys, peerKeys, readConfig, schemas, taskKeys } from '@wharf/service-kit';
 import { z } from 'zod';
 import { parseAccelFolder } from './data-plane/accel-redirect.ts';
 
@@ -15,6 +15,7 @@ export const fsConfig = {
   ...peerKeys,
   ...egressKeys,
   ...edgeKeys,
+  ...taskKeys,
   grpcPort: configKey('WHARF_GRPC_PORT', schemas.port(50053), 'TCP port for gRPC; 0 takes a free one.'),
   httpPort: configKey(
     'WHARF_DATA_PORT',

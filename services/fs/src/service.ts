@@ -76,6 +76,8 @@ export interface FsOptions extends OwnAddresses {
   /** Unfinished uploads in parts of one user, and of all. */
   readonly uploadsPerUser?: number | undefined;
   readonly uploadsOfAll?: number | undefined;
+  /** Tasks of all that have not ended; undefined: what the store has room for. */
+  readonly tasksOfAll?: number | undefined;
   /** Folders inside `dataDir` that storages may show, beside its `files`. */
   readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
@@ -118,6 +120,7 @@ export function createFsService(
     uploadIdleHours = DEFAULT_UPLOAD_IDLE_HOURS,
     uploadsPerUser = DEFAULT_UPLOADS_PER_USER,
     uploadsOfAll = DEFAULT_UPLOADS_OF_ALL,
+    tasksOfAll,
     filesDir,
     searchDir,
     dataSelfUrl = '',
@@ -166,6 +169,7 @@ export function createFsService(
     folderCache,
     dataFolder: dataDir,
     uploadLimitBytes: waitingUploadBytes,
+    tasksOfAll,
   });
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads };

@@ -4,7 +4,7 @@ import { gatewayConfig } from '@wharf/api-gateway/config';
 import { authConfig } from '@wharf/auth/config';
 import { downloadKeys } from '@wharf/downloader/config';
 import { fsConfig } from '@wharf/fs/config';
-import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
+import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas, taskKeys } from '@wharf/service-kit';
 import { z } from 'zod';
 
 const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser, connectionsPerAddress, webDir } = gatewayConfig;
@@ -50,6 +50,7 @@ export const standaloneConfig = {
   uploadsOfAll,
   waitingUploadBytes,
   ...downloadKeys,
+  ...taskKeys,
   opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),
 } as const;
 

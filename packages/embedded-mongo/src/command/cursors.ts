@@ -68,6 +68,16 @@ export class Cursors {
     return this.#cursors.get(key)?.namespace === namespace && this.#cursors.delete(key);
   }
 
+  /** The one that was opened last. */
+  get last(): bigint {
+    return this.#lastId;
+  }
+
+  /** Ends those that were opened after one. */
+  killAfter(one: bigint): void {
+    for (const key of this.#cursors.keys()) if (BigInt(key) > one) this.#cursors.delete(key);
+  }
+
   killIdle(): void {
     const oldest = performance.now() - IDLE_TIMEOUT_MS;
     for (const [key, cursor] of this.#cursors) if (cursor.lastUsedMs < oldest) this.#cursors.delete(key);

@@ -28,8 +28,8 @@ export function findHandler(name: string): Handler {
   return handler;
 }
 
-/** Whether a command wants a batch of its own. */
-export function runsAlone(body: Doc): boolean {
+/** What a command is; undefined: none that the store knows. */
+export function kindOf(body: Doc): Handler['kind'] | undefined {
   const [name] = Object.keys(body);
-  return name !== undefined && HANDLERS.get(name)?.kind === 'alone';
+  return name === undefined ? undefined : HANDLERS.get(name)?.kind;
 }

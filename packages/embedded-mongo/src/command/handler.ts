@@ -16,7 +16,10 @@ export interface CommandContext {
 }
 
 export interface Handler {
-  /** A write runs in the batch's transaction; a read does not need one; what runs alone has a batch of its own, and no transaction. */
-  readonly kind: 'read' | 'write' | 'alone';
+  /**
+   * A write runs in the batch's transaction. A read does not need one, and may be run again; what moves a cursor may not. What runs alone has a batch
+   * of its own, and no transaction.
+   */
+  readonly kind: 'read' | 'cursor' | 'write' | 'alone';
   readonly run: (request: Request, context: CommandContext) => Reply;
 }

@@ -19,8 +19,8 @@ const FIND_REFUSED = ['tailable', 'awaitData', 'oplogReplay', 'noCursorTimeout',
 
 export const READ_COMMANDS: Readonly<Record<string, Handler>> = {
   find: { kind: 'read', run: find },
-  getMore: { kind: 'read', run: getMore },
-  killCursors: { kind: 'read', run: killCursors },
+  getMore: { kind: 'cursor', run: getMore },
+  killCursors: { kind: 'cursor', run: killCursors },
   count: { kind: 'read', run: count },
   distinct: { kind: 'read', run: distinct },
 };

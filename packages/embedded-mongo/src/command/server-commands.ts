@@ -70,7 +70,7 @@ function ping(): Reply {
   return { fields: {} };
 }
 
-function buildInfo(): Reply {
+function buildInfo(_request: Request, { catalog }: CommandContext): Reply {
   return {
     fields: {
       version: VERSION,
@@ -81,6 +81,8 @@ function buildInfo(): Reply {
       bits: 64,
       debug: false,
       maxBsonObjectSize: MAX_DOCUMENT_BYTES,
+      // Not one of MongoDB's: who fills the store knows by it where to end.
+      maxDocuments: catalog.maxDocuments,
     },
   };
 }

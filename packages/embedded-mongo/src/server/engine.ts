@@ -1,7 +1,7 @@
 import type { Doc } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { Cursors } from '../command/cursors.ts';
-import { findHandler, runsAlone } from '../command/find-handler.ts';
+import { findHandler, kindOf } from '../command/find-handler.ts';
 import type { CommandContext } from '../command/handler.ts';
 import { encodeError, encodeReply, type Reply } from '../command/reply.ts';
 import { parseRequest } from '../command/request.ts';
@@ -25,7 +25,8 @@ export interface QueuedCommand {
 /**
  * Runs commands in batches: all that wait share one transaction and one sync, and are answered after it (group commit).
  *
- * A command that fails undoes its own changes only. Commands run one after the other, in order of arrival.
+ * A command that fails undoes its own changes only. Commands run one after the other, in order of arrival. Where a batch cannot be made durable its
+ * writes fail, and what read after them is run again.
  */
 export class Engine {
   readonly #file: StoreFile;
@@ -61,17 +62,27 @@ export class Engine {
 
   runBatch(): void {
     const startedMs = performance.now();
-    const answers: { command: QueuedCommand; document: Buffer }[] = [];
-    let taken = 0;
+    const ran: { command: QueuedCommand; document: Buffer }[] = [];
+    /** How many ran before the first write, and the cursor that was opened last by then. */
+    let clean: { count: number; cursor: bigint } | undefined;
     for (const command of this.#queue) {
-      const isAlone = runsAlone(command.body);
-      if (isAlone && taken > 0) break;
-      answers.push({ command, document: this.#run(command) });
-      if (++taken >= MAX_BATCH_COMMANDS || isAlone || performance.now() - startedMs > MAX_BATCH_MS) break;
+      const kind = kindOf(command.body);
+      if (kind === 'alone' && ran.length > 0) break;
+      if (kind === 'write') clean ??= { count: ran.length, cursor: this.#cursors.last };
+      ran.push({ command, document: this.#run(command) });
+      if (ran.length >= MAX_BATCH_COMMANDS || kind === 'alone' || performance.now() - startedMs > MAX_BATCH_MS) break;
     }
-    this.#queue = this.#queue.slice(taken);
+    this.#queue = this.#queue.slice(ran.length);
     const failure = this.#commit();
-    for (const { command, document } of answers) command.answer(failure ?? document);
+    if (failure && clean) this.#cursors.killAfter(clean.cursor);
+    const again: QueuedCommand[] = [];
+    for (const [index, { command, document }] of ran.entries()) {
+      if (!failure || index < (clean?.count ?? 0)) command.answer(document);
+      // It may have read what is undone.
+      else if (kindOf(command.body) === 'read') again.push(command);
+      else command.answer(failure);
+    }
+    this.#queue.unshift(...again);
     if (this.#queue.length > 0 && !this.#isScheduled) {
       this.#isScheduled = true;
       setImmediate(() => {
@@ -118,7 +129,7 @@ export class Engine {
     }
   }
 
-  /** @returns the answer for all commands of the batch when their changes could not be made durable. */
+  /** @returns the answer for the commands of the batch that wrote when their changes could not be made durable. */
   #commit(): Buffer | undefined {
     try {
       this.#file.commit();

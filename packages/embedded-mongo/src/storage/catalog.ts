@@ -15,7 +15,8 @@ const MAX_COLLECTIONS = 1000;
 /** All collections of the file, by namespace. */
 export class Catalog {
   readonly #file: StoreFile;
-  readonly #maxDocuments: number;
+  /** What all collections hold together at most. */
+  readonly maxDocuments: number;
   readonly #collections = new Map<string, Collection>();
   readonly #budget: DocumentBudget;
   readonly #insertCollection: StatementSync;
@@ -24,7 +25,7 @@ export class Catalog {
 
   constructor(file: StoreFile, maxDocuments: number) {
     this.#file = file;
-    this.#maxDocuments = maxDocuments;
+    this.maxDocuments = maxDocuments;
     this.#budget = { take: () => this.#takeDocument(), give: (count) => this.#giveDocuments(count) };
     this.#insertCollection = file.prepare('INSERT INTO collections (database, name) VALUES (?, ?)');
     this.#insertIndex = file.prepare('INSERT INTO indexes (collection, name, definition, multikey) VALUES (?, ?, ?, 0)');
@@ -150,10 +151,10 @@ export class Catalog {
   }
 
   #takeDocument(): void {
-    if (this.#documentCount >= this.#maxDocuments) {
+    if (this.#documentCount >= this.maxDocuments) {
       throw new CommandError(
         'OutOfDiskSpace',
-        `the embedded store holds at most ${this.#maxDocuments} documents; remove some, or use a MongoDB server`,
+        `the embedded store holds at most ${this.maxDocuments} documents; remove some, or use a MongoDB server`,
       );
     }
     this.#documentCount++;

@@ -33,6 +33,8 @@ export class StoreFile {
   readonly #database: DatabaseSync;
   readonly #directory: string;
   #inTransaction = false;
+  /** Why SQLite has undone the transaction by itself, while that has not been told by {@link commit}. */
+  #undoneBy: unknown;
   #changes = 0;
 
   private constructor(database: DatabaseSync, directory: string) {
@@ -139,7 +141,7 @@ export class StoreFile {
       this.#inTransaction = true;
     }
     // Where the disk is full or fails, SQLite undoes the transaction by itself. What would be done without one would be durable at once, and told as failed.
-    if (!this.#database.isTransaction) throw new Error('SQLite has undone the changes of this batch');
+    if (!this.#database.isTransaction) throw this.#undoneBy ?? new Error('SQLite has undone the changes of this batch');
     const before = this.#changes;
     this.#database.exec('SAVEPOINT command');
     try {
@@ -148,6 +150,7 @@ export class StoreFile {
       return result;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK TO command; RELEASE command');
+      else this.#undoneBy ??= error;
       if (this.#changes !== before) onUndone();
       throw error;
     }
@@ -157,6 +160,9 @@ export class StoreFile {
   commit(): void {
     if (!this.#inTransaction) return;
     this.#inTransaction = false;
+    const undoneBy = this.#undoneBy;
+    this.#undoneBy = undefined;
+    if (!this.#database.isTransaction && undoneBy !== undefined) throw undoneBy;
     try {
       this.#database.exec('COMMIT');
     } catch (error) {
@@ -179,6 +185,7 @@ export class StoreFile {
   abandon(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     this.#inTransaction = false;
+    this.#undoneBy = undefined;
     this.close();
   }
 }

@@ -189,3 +189,17 @@ export const egressKeys = {
     'Comma-separated host:port of what belongs to this Wharf beside store, bus and the services named here, such as gateways and ops ports: no storage, download or tool leads there.',
   ),
 } as const;
+
+/** Of services that queue tasks. */
+export const taskKeys = {
+  tasksOfAll: configKey(
+    'WHARF_TASKS_OF_ALL',
+    z.coerce
+      .number('must be a number')
+      .int()
+      .min(0)
+      .transform((number) => number || Number.POSITIVE_INFINITY)
+      .optional(),
+    'Tasks of one service (copies, moves, removals and uploads, or downloads) that all users may have together that have not ended; 0 is no limit. Empty: 30000 in the built-in store, no limit in another one.',
+  ),
+} as const;

@@ -26,7 +26,7 @@ interface ImportParts extends ConfigurationParts {
 export const importConfiguration =
   (parts: ImportParts) =>
   async ({ document, passphrase, dry_run }: ImportConfigurationRequest, call: Call): Promise<ImportConfigurationResponse> => {
-    const read = readDocument(document);
+    const read = await readDocument(document, call.signal);
     if (read.encrypted && passphrase === '')
       throw new AppError('INVALID_ARGUMENT', 'the secrets of this file are encrypted: give the passphrase');
     const secrets = read.encrypted && readSecrets(await decryptUnder(passphrase, read.encrypted));

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { listOf, parseJson } from '@wharf/pace';
+import { createPace, listOf, type Pace, parseJson } from '@wharf/pace';
 import { z } from 'zod';
 
 /** The name by which a file says that it is ours. */
@@ -130,8 +130,12 @@ export interface ConfigurationDocument {
 
 const MAX_RECORDS = 100_000;
 
-/** Reads a file. @throws AppError INVALID_ARGUMENT: it is no configuration at all, is of a later version, or is a backup that is encrypted */
-export function readDocument(json: string): ConfigurationDocument {
+/**
+ * Reads a file. Others have their turn in between.
+ *
+ * @throws AppError INVALID_ARGUMENT: it is no configuration at all, is of a later version, or is a backup that is encrypted | CANCELLED
+ */
+export async function readDocument(json: string, signal?: AbortSignal): Promise<ConfigurationDocument> {
   const content = parseJson(json);
   // First, because a later version may have another shape.
   const { data: later } = laterShape.safeParse(content);
@@ -148,11 +152,12 @@ export function readDocument(json: string): ConfigurationDocument {
   const count = settings.length + users.length + storages.length + metas.length;
   if (format === undefined && count === 0) throw new AppError('INVALID_ARGUMENT', 'the file has no settings, users, storages or metas');
   if (count > MAX_RECORDS) throw new AppError('INVALID_ARGUMENT', `a file may have ${MAX_RECORDS} records at most`);
+  const pace = createPace(signal);
   return {
-    settings: settings.map((record) => read(settingShape, record, 'key')),
-    users: users.map((record) => read(userShape, record, 'username')),
-    storages: storages.map((record) => read(storageShape, record, 'mount_path')),
-    rules: metas.map((record) => read(ruleShape, record, 'path')),
+    settings: await readEach(settingShape, settings, 'key', pace),
+    users: await readEach(userShape, users, 'username', pace),
+    storages: await readEach(storageShape, storages, 'mount_path', pace),
+    rules: await readEach(ruleShape, metas, 'path', pace),
     encrypted: typeof secrets === 'string' ? undefined : secrets,
   };
 }
@@ -162,6 +167,20 @@ export function readSecrets(json: string): DocumentSecrets {
   const parsed = secretsShape.safeParse(parseJson(json));
   if (!parsed.success) throw new AppError('INVALID_ARGUMENT', `the secrets cannot be read: ${problemOf(parsed.error)}`);
   return parsed.data;
+}
+
+async function readEach<Shape extends z.ZodType>(
+  shape: Shape,
+  records: readonly unknown[],
+  nameField: string,
+  pace: Pace,
+): Promise<Read<z.output<Shape>>[]> {
+  const found: Read<z.output<Shape>>[] = [];
+  for (const record of records) {
+    await pace.step();
+    found.push(read(shape, record, nameField));
+  }
+  return found;
 }
 
 function read<Shape extends z.ZodType>(shape: Shape, record: unknown, nameField: string): Read<z.output<Shape>> {

@@ -1,4 +1,3 @@
-import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
@@ -82,7 +81,7 @@ describe('an exported configuration', () => {
       'left out, as the driver has no such items: cookie; not to be chosen here: list_object_version v3',
       'the driver needs root_folder_path',
     ];
-    expect(outcomes(await planImport(readDocument(JSON.stringify(backup)), undefined, empty()))).toEqual([
+    expect(outcomes(await planImport(await readDocument(JSON.stringify(backup)), undefined, empty()))).toEqual([
       ['storage', '/cloud', 'skipped', 'no driver named: Some Cloud'],
       ['storage', '/s3', 'created', notes[0]],
       ['storage', '/local', 'created', notes[1]],
@@ -94,7 +93,7 @@ describe('an exported configuration', () => {
   });
 
   it('changes nothing where it comes from', async () => {
-    expect(outcomes(await planImport(readDocument(fileOf(state())), undefined, state()))).toEqual([
+    expect(outcomes(await planImport(await readDocument(fileOf(state())), undefined, state()))).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['user', 'ann', 'unchanged', ''],
@@ -104,7 +103,7 @@ describe('an exported configuration', () => {
   });
 
   it('makes all of it elsewhere, closed where a secret is missing, and says what is', async () => {
-    const plan = await planImport(readDocument(fileOf(state())), undefined, empty());
+    const plan = await planImport(await readDocument(fileOf(state())), undefined, empty());
     expect(outcomes(plan)).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
@@ -119,7 +118,7 @@ describe('an exported configuration', () => {
 
   it('brings the secrets with it that were encrypted', async () => {
     const { open, secrets } = splitConfiguration(state());
-    const plan = await planImport(readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
+    const plan = await planImport(await readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
     expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
     expect(plan.rules[0]?.fields.password).toBe('canary');
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', 'canary']);
@@ -127,7 +126,7 @@ describe('an exported configuration', () => {
 
   it('keeps the secrets that are there when it changes a storage or a rule', async () => {
     const changed = state({ storages: [storage({ remark: 'new' })], rules: [rule({ hide: 'x' })] });
-    const plan = await planImport(readDocument(fileOf(changed)), undefined, state());
+    const plan = await planImport(await readDocument(fileOf(changed)), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
     expect(plan.rules[0]?.record.note).toBe('');
@@ -140,7 +139,7 @@ describe('an exported configuration', () => {
   ])('keeps no secret of a storage that the file leads to %s', async (_what, addition) => {
     const present = '{"bucket":"b","secret_access_key":"canary"}';
     const file = fileOf(state({ storages: [storage({ addition })] }));
-    const plan = await planImport(readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
+    const plan = await planImport(await readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
     expect(JSON.stringify(plan)).not.toContain('canary');
     expect(outcomes(plan)).toContainEqual([
       'storage',
@@ -158,7 +157,7 @@ describe('an exported configuration', () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
     const omitted = ['secret_access_key', ...Object.keys(more)];
     const file = JSON.stringify({ storages: [{ ...fields, addition: { bucket: 'b', ...more }, omitted }] });
-    const plan = await planImport(readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
+    const plan = await planImport(await readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
     expect(JSON.stringify(plan)).not.toContain('canary');
     expect(outcomes(plan)).toEqual([
       [
@@ -174,7 +173,7 @@ describe('an exported configuration', () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
     const rules = [{ path: 'constructor', password: '', omitted: ['password'] }];
     const file = JSON.stringify({ storages: [{ ...fields, mount_path: 'constructor' }], metas: rules });
-    const plan = await planImport(readDocument(file), { settings: {}, storages: {}, metas: {} }, state());
+    const plan = await planImport(await readDocument(file), { settings: {}, storages: {}, metas: {} }, state());
     expect(outcomes(plan)).toEqual([
       ['storage', '/constructor', 'created', ''],
       ['rule', '/constructor', 'created', expect.stringContaining('set one')],
@@ -184,14 +183,14 @@ describe('an exported configuration', () => {
   it('keeps no secret of a download tool that the file leads elsewhere', async () => {
     const settings = [{ key: 'aria2_uri', value: 'http://elsewhere.example/jsonrpc' }];
     const file = JSON.stringify({ encrypted: '', settings });
-    const plan = await planImport(readDocument(file), undefined, state());
+    const plan = await planImport(await readDocument(file), undefined, state());
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', '']);
     expect(outcomes(plan)).toContainEqual(['setting', 'rpcdl_secret', 'updated', 'it is not kept, as the file changes rpcdl_uri']);
   });
 
   it('keeps them where only the folder is another one', async () => {
     const moved = storage({ addition: '{"bucket":"b","root_folder_path":"/x","secret_access_key":"x"}' });
-    const plan = await planImport(readDocument(fileOf(state({ storages: [moved] }))), undefined, state());
+    const plan = await planImport(await readDocument(fileOf(state({ storages: [moved] }))), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toMatchObject({ root_folder_path: '/x', secret_access_key: 'canary' });
   });
 
@@ -201,7 +200,7 @@ describe('an exported configuration', () => {
     const rules = Array.from({ length: 3_000 }, (_, index) =>
       rule({ path: `/${index}`, hide: `${'\\pL'.repeat(50)}${index}`, read_users: [] }),
     );
-    const document = readDocument(fileOf(state({ rules })));
+    const document = await readDocument(fileOf(state({ rules })));
     await expect(planImport(document, undefined, state(), gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });
@@ -213,7 +212,7 @@ describe('a backup of the family', () => {
   it('is read with all that its clients write', async () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
     const plan = await planImport(
-      backup({
+      await backup({
         settings: [
           { key: 'version', value: 'v3', help: '', type: 'string', options: '', group: 1, flag: 2 },
           { key: 'site_title', value: 'Old site', help: '', type: 'string', options: '', group: 1, flag: 0 },
@@ -272,17 +271,42 @@ describe('a backup of the family', () => {
     [{ users: [{ username: 'guest', role: 0 }] }, ['user', 'guest', 'failed', 'the administrator or the guest has this name']],
     [{ users: ['bob'] }, ['user', '', 'failed', expect.any(String)]],
   ])('tells what is wrong with %j', async (rest, expected) => {
-    expect(outcomes(await planImport(backup(rest), undefined, empty()))).toContainEqual(expected);
+    expect(outcomes(await planImport(await backup(rest), undefined, empty()))).toContainEqual(expected);
   });
 
   it('fails a record that is twice in it', async () => {
     const twice = { username: 'bob', role: 0 };
-    expect(outcomes(await planImport(backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([
+    expect(outcomes(await planImport(await backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([
       'user',
       'bob',
       'failed',
       'it is twice in the file',
     ]);
+  });
+});
+
+describe('a file of very many records', () => {
+  const users = Array.from({ length: 50_000 }, (_, index) => ({ username: `user-${index}`, role: 0 }));
+  const json = JSON.stringify({ encrypted: '', settings: [], users, storages: [], metas: [] });
+
+  it('leaves room for others while it is read', async () => {
+    let turns = 0;
+    let isOver = false;
+    const next = () => {
+      turns += 1;
+      if (!isOver) setImmediate(next);
+    };
+    setImmediate(next);
+    const { users: read } = await readDocument(json);
+    isOver = true;
+    expect(read).toHaveLength(50_000);
+    expect(turns).toBeGreaterThan(0);
+  });
+
+  it('is read no longer than its caller waits', async () => {
+    const gone = new AbortController();
+    setImmediate(() => gone.abort());
+    await expect(readDocument(json, gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });
 
@@ -295,13 +319,7 @@ describe('a file that is none', () => {
     ['{"format":"another","version":2,"users":{}}', 'the file is of version 2; this server reads up to 1'],
     ['{"format":"wharf-configuration","version":2}', 'the file is of version 2; this server reads up to 1'],
     ['{"encrypted":"U2Fsd","settings":["x"]}', 'this backup is encrypted; make one without a password and import that'],
-  ])('is refused: %j', (json, message) => {
-    let error: unknown;
-    try {
-      readDocument(json);
-    } catch (thrown) {
-      error = thrown;
-    }
-    expect(AppError.from(error)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) });
+  ])('is refused: %j', async (json, message) => {
+    await expect(readDocument(json)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) });
   });
 });

@@ -6,6 +6,7 @@ import {
   defineTaskKind,
   derivedTaskId,
   type NewTask,
+  postponed,
   postponedMs,
   type TaskCreator,
   type TaskEngine,
@@ -35,6 +36,8 @@ const DEFAULT_THREADS = 5;
 const FOLLOWED_PER_TOOL = 64;
 const DOWNLOAD_RETRIES = 1;
 const TRANSFER_RETRIES = 2;
+/** A download whose results find no room in the queue looks again after so long, in milliseconds. */
+const WAIT_FOR_ROOM_MS = 30_000;
 
 export interface DownloadTaskOptions {
   readonly fetches: FetchTasks;
@@ -46,6 +49,8 @@ export interface DownloadTaskOptions {
   /** Downloads of one user that a replica works on at a time; 0: all places of a tool but one. Of one tool; 0: as the constants say. */
   readonly perUser: number;
   readonly perTool: number;
+  /** Tasks of all that have not ended; undefined: what the store has room for. */
+  readonly tasksOfAll?: number | undefined;
 }
 
 export function createDownloadTasks(
@@ -101,6 +106,7 @@ export function createDownloadTasks(
     metrics,
     tracing,
     kinds: [fetchKind, toolKind, transferKind],
+    tasksOfAll: options.tasksOfAll,
     ...limits,
     avoidedKeys: () => [...options.avoidedTools().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
   });
@@ -125,10 +131,11 @@ export function createDownloadTasks(
           keys: [key],
         }),
       );
-      await engine.addAll(
-        transferKind,
-        all.filter(({ name }) => !names.has(name)),
-      );
+      const missing = all.filter(({ name }) => !names.has(name));
+      await engine.addAll(transferKind, missing).catch((error) => {
+        // What was downloaded must not be given up because others have queued so much.
+        throw AppError.is(error, 'RATE_LIMITED') ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS) : error;
+      });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
+import { unlessAborted } from '@wharf/pace';
 import { parseToolAddress } from '../domain/tool-address.ts';
 import { createAria2Client } from './aria2/aria2-client.ts';
 import { createAria2Tool } from './aria2/aria2-tool.ts';
@@ -38,6 +39,13 @@ const SETTINGS = {
 } as const;
 type ToolName = keyof typeof SETTINGS;
 
+/** A tool as the settings name it. */
+interface Opened {
+  /** Tells its settings from others. */
+  readonly key: string;
+  readonly tool: ExternalTool;
+}
+
 /** @param options.proxy what aria2 fetches through. */
 export function createTools(options: {
   readonly ask: AskTool;
@@ -46,15 +54,16 @@ export function createTools(options: {
   readonly proxy: () => ToolProxy;
 }): Tools {
   /** A client keeps its login, as long as its settings stay. */
-  const known = new Map<ToolName, { readonly key: string; readonly tool: ExternalTool }>();
+  const known = new Map<ToolName, Opened>();
   const answers = new Map<ToolName, { readonly key: string; readonly at: number; readonly error: AppError | undefined }>();
+  const looks = new Map<ToolName, { readonly key: string; readonly answer: Promise<AppError | undefined> }>();
 
   const settingsOf = async (tool: ToolName): Promise<ToolSettings> => {
     const settings = await options.settings();
     const { address, secret } = SETTINGS[tool];
     return { tool, url: settings.text(address), secret: secret === undefined ? '' : settings.text(secret) };
   };
-  const open = async (name: ToolName): Promise<{ key: string; tool: ExternalTool }> => {
+  const open = async (name: ToolName): Promise<Opened> => {
     const settings = await settingsOf(name);
     const key = JSON.stringify(settings);
     const before = known.get(name);
@@ -70,21 +79,27 @@ export function createTools(options: {
     known.set(name, opened);
     return opened;
   };
-  const probe = async (name: ToolName, signal: AbortSignal): Promise<AppError | undefined> => {
-    let key = '';
-    try {
-      const opened = await open(name);
-      key = opened.key;
-      const before = answers.get(name);
-      if (before?.key === key && options.clock() - before.at < REMEMBER_MS) return before.error;
-      await opened.tool.version(signal);
-      answers.set(name, { key, at: options.clock(), error: undefined });
-      return undefined;
-    } catch (error) {
-      const known = AppError.from(error);
-      if (key !== '' && known.code !== 'CANCELLED') answers.set(name, { key, at: options.clock(), error: known });
-      return known;
-    }
+  /** Asks for as long as requests may take, whoever goes: what comes of it is for all. */
+  const look = async (name: ToolName, { key, tool }: Opened): Promise<AppError | undefined> => {
+    const error = await tool.version(new AbortController().signal).then(() => undefined, AppError.from);
+    answers.set(name, { key, at: options.clock(), error });
+    return error;
+  };
+  /** One look at a time, however many ask. */
+  const shared = (name: ToolName, opened: Opened): Promise<AppError | undefined> => {
+    const before = looks.get(name);
+    if (before?.key === opened.key) return before.answer;
+    const begun = { key: opened.key, answer: look(name, opened) };
+    looks.set(name, begun);
+    const end = () => looks.get(name) === begun && looks.delete(name);
+    begun.answer.then(end, end);
+    return begun.answer;
+  };
+  const isReady = async (name: ToolName, signal: AbortSignal): Promise<boolean> => {
+    const opened = await open(name);
+    const before = answers.get(name);
+    const isKnown = before?.key === opened.key && options.clock() - before.at < REMEMBER_MS;
+    return (isKnown ? before.error : await unlessAborted(signal, shared(name, opened))) === undefined;
   };
 
   return {
@@ -93,14 +108,20 @@ export function createTools(options: {
     async requireReady(name, signal) {
       if (!isToolName(name))
         throw new AppError('RECORD_NOT_FOUND', `failed get offline download tool: tool ${name.slice(0, 100)} not found`);
-      answers.delete(name);
-      const error = await probe(name, signal);
+      const error = await open(name).then((opened) => unlessAborted(signal, shared(name, opened)), AppError.from);
       if (error) throw new AppError('FAILED_PRECONDITION', `failed init offline download tool ${name}: ${error.message}`, { cause: error });
     },
     async readyNames(signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
       const names = Object.keys(SETTINGS).filter(isToolName);
-      const ready = await Promise.all(names.map(async (name) => ((await probe(name, limit)) ? [] : [name])));
+      const ready = await Promise.all(
+        names.map((name) =>
+          isReady(name, limit).then(
+            (is) => (is ? [name] : []),
+            () => [],
+          ),
+        ),
+      );
       return ready.flat().sort();
     },
     async seedMinutes(name) {

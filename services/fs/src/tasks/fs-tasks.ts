@@ -74,6 +74,8 @@ export interface FsTasksParts {
   readonly dataFolder: string | undefined;
   /** What these bodies may take together, in bytes. */
   readonly uploadLimitBytes: number;
+  /** Tasks of all that have not ended; undefined: what the store has room for. */
+  readonly tasksOfAll?: number | undefined;
 }
 
 export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksParts): FsTasks {
@@ -118,6 +120,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     metrics,
     tracing,
     kinds,
+    tasksOfAll: parts.tasksOfAll,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });
   let sweeping: NodeJS.Timeout | undefined;

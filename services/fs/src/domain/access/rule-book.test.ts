@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { RuleRecord } from '@wharf/models';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, it, vi } from 'vitest';
 import { countWork } from '../testing/count-work.ts';
 import { actor, vpath } from '../testing/memory-tree.ts';
 import { ruleRecord } from '../testing/records.ts';
@@ -295,4 +296,21 @@ it('what is remembered of a name is the name, not the path in which it was asked
   // The paths have 19 MB.
   expect(usedBytes() - before).toBeLessThan(5_000_000);
   expect(mayAccess(book, plain, '/secret')).toBe(false);
+});
+
+it('patterns are compiled when a path below their rule is asked for, and once, however often the configuration changes', () => {
+  const compile = vi.spyOn(RE2JS, 'compile');
+  try {
+    const open = () =>
+      bookOf(...Array.from({ length: 200 }, (_, index) => ({ path: `/r${index}`, hide: `^one-${index}$\n^two-${index}$` })));
+    const book = open();
+    expect(compile).not.toHaveBeenCalled();
+    expect(mayAccess(book, plain, '/r7/two-7')).toBe(false);
+    expect(mayAccess(book, plain, '/r7/two-8')).toBe(true);
+    expect(compile).toHaveBeenCalledTimes(2);
+    expect(mayAccess(open(), plain, '/r7/one-7')).toBe(false);
+    expect(compile).toHaveBeenCalledTimes(2);
+  } finally {
+    compile.mockRestore();
+  }
 });

@@ -7,7 +7,7 @@ import { createHiddenEntries } from './hidden-entries.ts';
 import { ownRefusal } from './own-refusal.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
-import { compileRule, covers, guards, isListed, type Rule } from './rule.ts';
+import { covers, guards, isListed, type Rule, ruleFrom } from './rule.ts';
 
 /** What an operation does with an entry: look at it, change or remove it, or make it. */
 type EntryChange = 'read' | 'write' | 'create';
@@ -60,7 +60,7 @@ const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT }
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const rules = new PathTree<Rule>();
-  for (const record of records) rules.set(record.path as VirtualPath, compileRule(record));
+  for (const record of records) rules.set(record.path as VirtualPath, ruleFrom(record));
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);

@@ -1,11 +1,13 @@
 import type { RuleRecord } from '@wharf/models';
 import { isWithin, type VirtualPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { ownText } from '../../driver-contract/own-text.ts';
 import type { Actor } from './permissions.ts';
 
-/** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
+/** A rule with its patterns. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 export interface Rule extends RuleRecord {
+  /** They are compiled when they are first asked for: there may be thousands of rules, and most are not asked for. */
   readonly hidePatterns: readonly RE2JS[];
   /** Which names they match, as far as it is known: each page of a folder asks for all its names again. */
   readonly matches: Map<string, boolean>;
@@ -13,9 +15,30 @@ export interface Rule extends RuleRecord {
 
 /** Names that a rule remembers at most: those of a very big folder, and about 10 MB. */
 const MAX_REMEMBERED = 131_072;
+/** Rules whose patterns are kept although nobody asks for them. */
+const MAX_COMPILED = 2_048;
 
-export function compileRule(record: RuleRecord): Rule {
-  return { ...record, hidePatterns: compileHide(record.hide), matches: new Map() };
+/** Lines that are compiled, by their text: whenever anything of the configuration changes, all rules are made anew. */
+const compiled = new LRUCache<string, readonly RE2JS[]>({ max: MAX_COMPILED });
+
+export function ruleFrom(record: RuleRecord): Rule {
+  let patterns: readonly RE2JS[] | undefined;
+  return {
+    ...record,
+    get hidePatterns() {
+      patterns ??= patternsOf(record.hide);
+      return patterns;
+    },
+    matches: new Map(),
+  };
+}
+
+function patternsOf(lines: string): readonly RE2JS[] {
+  const known = compiled.get(lines);
+  if (known) return known;
+  const patterns = compileHide(lines);
+  compiled.set(lines, patterns);
+  return patterns;
 }
 
 /** Whether the rule stands at the path, or above it and includes what is below. */

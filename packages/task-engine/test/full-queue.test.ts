@@ -1,0 +1,47 @@
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir } from '@wharf/harness';
+import { afterEach, expect, it } from 'vitest';
+import type { TaskEngine } from '../src/index.ts';
+import { type Installation, idle, openInstallation } from './installation.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).toReversed()) await step();
+});
+
+async function open(maxDocuments?: number): Promise<{ place: Installation; engine: TaskEngine }> {
+  const dir = await makeTempDir('full-queue');
+  undo.push(dir.remove);
+  const store = await startEmbeddedMongo({ dataDir: dir.path, ...(maxDocuments === undefined ? {} : { maxDocuments }) });
+  undo.push(() => store.stop());
+  const place = await openInstallation(store.url);
+  undo.push(() => place.close());
+  return { place, engine: await place.open([idle]) };
+}
+
+/** Adds so many at the same time in each of some calls. @returns why those failed that did */
+async function addInParallel(engine: TaskEngine, calls: number, count: number, userOf: (call: number) => number): Promise<unknown[]> {
+  const add = (call: number) =>
+    engine.addAll(
+      idle,
+      Array.from({ length: count }, () => ({ name: 'one', creator: { id: userOf(call), name: 'somebody', role: 0 }, input: {} })),
+    );
+  const done = await Promise.allSettled(Array.from({ length: calls }, (_, call) => add(call)));
+  return done.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+}
+
+it('one user cannot pass the limit by calls at the same time', { timeout: 60_000 }, async () => {
+  const { place, engine } = await open();
+  const refusals = await addInParallel(engine, 16, 1_000, () => 3);
+  expect(await place.models.tasks.countDocuments({ done: false })).toBe(10_000);
+  expect(refusals).toHaveLength(6);
+  expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ code: 'RATE_LIMITED' })));
+});
+
+it('all users together leave most of a small store to others', { timeout: 60_000 }, async () => {
+  const { place, engine } = await open(10_000);
+  const refusals = await addInParallel(engine, 40, 100, (call) => 10 + call);
+  expect(await place.models.tasks.countDocuments({ done: false })).toBe(1_500);
+  expect(refusals).toHaveLength(25);
+  expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ code: 'RATE_LIMITED' })));
+});
