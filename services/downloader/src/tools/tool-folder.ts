@@ -8,7 +8,7 @@ import { compareNames, type EntryName } from '@wharf/paths';
 import { safeName } from '../domain/file-name.ts';
 
 /** A folder that a tool made. */
-export interface ToolEntry {
+interface ToolEntry {
   /** From the task's folder down, each made safe. */
   readonly names: readonly EntryName[];
 }
