@@ -3,6 +3,7 @@ import net, { type LookupFunction } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
 import type { Answer, AskedRequest } from './asked-request.ts';
+import { endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
 import { hostOf, portOf } from './egress-policy.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
 
@@ -12,8 +13,6 @@ const PIECE_BYTES = 256 * 1024;
 const LEAST_ROOM_BYTES = 64 * 1024;
 /** As of Node's own client. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Answers before the answer (100 Continue, 103 Early Hints); a server that sends more of them has none. */
-export const MAX_INTERIM_ANSWERS = 20;
 /** Servers of which it is remembered that they do not suit. One that is forgotten is asked once more. */
 const MAX_UNSUITED = 1_000;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
@@ -377,9 +376,4 @@ function requestText({ url, target = url.pathname + url.search, headers }: Asked
     text += `${name}: ${value}\r\n`;
   }
   return `${text}Connection: keep-alive\r\n\r\n`;
-}
-
-/** Not to be tried again: it would go on as long as it is listened to. */
-export function endlessInterim(url: URL): AppError {
-  return new AppError('FAILED_PRECONDITION', `${url.host} sends more than ${MAX_INTERIM_ANSWERS} interim answers before its answer`);
 }

@@ -2,9 +2,9 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { pacePieces } from '@wharf/pace';
 import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
-import { createBulkConnections, endlessInterim, MAX_INTERIM_ANSWERS } from './bulk-connections.ts';
+import { boundAnswer } from './bound-answer.ts';
+import { createBulkConnections } from './bulk-connections.ts';
 import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
 import { trustBeside } from './trust.ts';
 
@@ -167,16 +167,8 @@ function send(
   // The end of a body in pieces may be told after its last byte has left.
   const hasLeft = () => request.writableFinished || (length !== undefined && progress.leftBytes === Number(length));
   let answered: (() => void) | undefined;
-  let interim = 0;
-  request.on('information', () => {
-    interim += 1;
-    if (interim <= MAX_INTERIM_ANSWERS) return;
-    // At once: the answer itself may come in the same piece.
-    reject(endlessInterim(url));
-    request.destroy();
-  });
+  boundAnswer(request, url, reject);
   request.once('response', (answer) => {
-    pacePieces(answer);
     answered = () => resolve(Object.assign(answer, { isEarly: !hasLeft() }));
     // Over TLS Node may tell that bytes have left a turn later than what they are answered with.
     if (hasLeft()) answered();

@@ -4,8 +4,8 @@ import fs, { type FileHandle } from 'node:fs/promises';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from './handle-path.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
-/** So many folders are held at a time: each level of a tree takes a handle of the process. */
-const MAX_DEPTH = 256;
+/** So many folders are held at a time: each level of a tree takes two handles of the process. */
+const MAX_DEPTH = 128;
 /** So often a folder is gone through for what came up into it: some tool may make folders faster than they go. */
 const MAX_PASSES = 1_000;
 /** How often a folder is read again because entries appeared or were exchanged while it was emptied. */
@@ -93,6 +93,12 @@ class OpenFolder implements HeldFolder {
     return this.#checked(readSome(this.#prefix, most));
   }
 
+  /** What is in it, some names at a time, however much that is: what has come may go meanwhile. */
+  async *#names(): AsyncGenerator<Buffer> {
+    const entries = await this.#checked(openEntries(this.#prefix));
+    for await (const { name } of entries) yield name;
+  }
+
   async stat(name: DiskName): Promise<Stats> {
     return this.#checked(fs.lstat(this.#place(name)));
   }
@@ -145,7 +151,7 @@ class OpenFolder implements HeldFolder {
       try {
         for (let pass = 1; ; pass++) {
           folder.#hasLifted = false;
-          for (const entry of await folder.entries()) await folder.#removeBelow(top ?? folder, entry.name);
+          for await (const name of folder.#names()) await folder.#removeBelow(top ?? folder, name);
           if (!folder.#hasLifted) break;
           if (pass === MAX_PASSES) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
         }
@@ -219,12 +225,15 @@ class OpenFolder implements HeldFolder {
 /** Others have their turn between two pieces, however many there are. */
 async function readSome(path: Buffer, most: number): Promise<Dirent<Buffer>[]> {
   const found: Dirent<Buffer>[] = [];
-  const folder = (await fs.opendir(path, OPEN_AS_BYTES)) as unknown as AsyncIterable<Dirent<Buffer>>;
-  for await (const entry of folder) {
+  for await (const entry of await openEntries(path)) {
     if (found.length >= most) break;
     found.push(entry);
   }
   return found;
+}
+
+async function openEntries(path: Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {
+  return (await fs.opendir(path, OPEN_AS_BYTES)) as unknown as AsyncIterable<Dirent<Buffer>>;
 }
 
 /** Whether an error says that the folder has changed since it was read: a new entry came, or an entry became a folder or a link. */

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import type { Dir } from 'node:fs';
+import fs, { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { type HeldFolder, holdFolder } from '../src/index.ts';
 
 let dir: TempDir;
@@ -73,5 +74,28 @@ it('removes a tree that is deeper than the folders it holds, and wide down there
     await writeFile(join(deep, `${index}`, 'file'), '');
   }
   await held.remove('d');
+  expect(await held.entries()).toEqual([]);
+});
+
+it('removes a folder as it is read, not when all of it has been', async () => {
+  await mkdir(join(dir.path, 'held', 'wide'));
+  for (let index = 0; index < 1_000; index += 1) await writeFile(join(dir.path, 'held', 'wide', `${index}`), '');
+  let read = 0;
+  let readAtFirst = 0;
+  const [opendir, unlink] = [fs.opendir, fs.unlink];
+  const counted = async function* (entries: Dir) {
+    for await (const entry of entries) {
+      read += 1;
+      yield entry;
+    }
+  };
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(fs, 'opendir').mockImplementation(async (...asked) => counted(await opendir(...asked)) as unknown as Dir);
+  vi.spyOn(fs, 'unlink').mockImplementation(async (path) => {
+    readAtFirst ||= read;
+    await unlink(path);
+  });
+  await held.remove('wide');
+  expect([read, readAtFirst]).toEqual([1_000, 1]);
   expect(await held.entries()).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import { access, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -53,11 +55,30 @@ it('folders with nothing in them that could be kept are results too', async () =
   await mkdir(join(folder, 'show', 'full'));
   await writeFile(join(folder, 'show', 'full', 'a'), 'a');
   await mkdir(join(folder, 'alone'));
-  expect((await task.walk('show')).emptyFolders).toEqual([
+  expect((await task.walk('show')).emptyFolders.map(({ names }) => names)).toEqual([
     ['show', 'empty', 'deep'],
     ['show', 'links'],
   ]);
-  expect(await task.walk('alone')).toEqual({ files: [], emptyFolders: [['alone']] });
+  const { files, emptyFolders } = await task.walk('alone');
+  expect([files, emptyFolders.map(({ names }) => names)]).toEqual([[], [['alone']]]);
+});
+
+it('files that are deep down take little memory', async () => {
+  const collect = () => {
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
+    return process.memoryUsage().heapUsed;
+  };
+  const deep = join(folder, 'show', ...Array.from({ length: 60 }, () => 'd'));
+  await mkdir(deep, { recursive: true });
+  for (let index = 0; index < 5_000; index += 1) await writeFile(join(deep, `${index}`), '');
+  const beforeBytes = collect();
+  const { files } = await task.walk('show');
+  const bytesEach = (collect() - beforeBytes) / files.length;
+  expect(files).toHaveLength(5_000);
+  expect(bytesEach).toBeLessThan(500);
+  const last = files.at(-1);
+  expect([last?.names.length, await textOf(last as ToolFile)]).toEqual([62, '']);
 });
 
 it('more results, and more files in one, than anybody downloads are refused', async () => {

@@ -18,10 +18,15 @@ beforeEach(async () => {
 });
 afterEach(() => dir.remove());
 
-/** A task of a tool that has finished whatever it is given, and what the task leaves for the next run. */
-function openDownload() {
+/**
+ * A task of a tool that has finished whatever it is given, and what the task leaves for the next run.
+ *
+ * @param choosesIds the tool takes ids of ours
+ */
+function openDownload(choosesIds = true) {
   const atRest = randomBytes(32);
-  const known = new Set<string>();
+  /** By id, the folder. */
+  const known = new Map<string, string>();
   const queued: string[] = [];
   let onAdd = async () => {};
   let lastId = 0;
@@ -31,10 +36,10 @@ function openDownload() {
     needsReplica: false,
     newId() {
       lastId += 1;
-      return `id-${lastId}`;
+      return choosesIds ? `id-${lastId}` : undefined;
     },
-    async add(_source, _folder, _signal, id = '') {
-      known.add(id);
+    async add(_source, folder, _signal, id = `own-${lastId}`) {
+      known.set(id, folder);
       await onAdd();
       return id;
     },
@@ -42,6 +47,9 @@ function openDownload() {
     pause: async () => {},
     resume: async () => {},
     remove: async (id) => void known.delete(id),
+    async removeFrom(folder) {
+      for (const [id, place] of known) if (place === folder) known.delete(id);
+    },
     version: async () => '',
   };
   const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user' });
@@ -110,16 +118,20 @@ it('who dies before the tool answers leaves the id, by which the next one finds 
   expect(saved()).toEqual({ toolId: 'id-1', isFinished: false, isHandedOver: false });
   await writeFile(join(folder, 'film'), 'a film');
   await run();
-  expect([queued, [...known]]).toEqual([['film'], []]);
+  expect([queued, [...known.keys()]]).toEqual([['film'], []]);
 });
 
-it('who gives up takes back a download of which it never heard', async () => {
-  const { known, duringAdd, run, drop } = openDownload();
+it.each([
+  ['by an id of ours', true, 'id-1'],
+  ['by its folder', false, 'own-1'],
+])('who gives up takes back a download of which it never heard, %s, and nothing of others', async (_, choosesIds, id) => {
+  const { known, duringAdd, run, drop } = openDownload(choosesIds);
+  known.set('of others', '/elsewhere');
   duringAdd(() => Promise.reject(new Error('the connection broke')));
   await expect(run()).rejects.toThrow('the connection broke');
-  expect([...known]).toEqual(['id-1']);
+  expect([...known.keys()]).toEqual(['of others', id]);
   await drop();
-  expect([...known]).toEqual([]);
+  expect([...known.keys()]).toEqual(['of others']);
 });
 
 it('who finds that the tool has removed the folder itself says so', async () => {

@@ -53,7 +53,7 @@ const toolOf = (...kinds: Array<'url' | 'magnet' | 'torrent' | 'metalink'>): Ext
   name: 'tool',
   kinds: new Set(kinds),
   needsReplica: false,
-  ...{ add: nothing, find: nothing, pause: nothing, resume: nothing, remove: nothing, version: nothing },
+  ...{ add: nothing, find: nothing, pause: nothing, resume: nothing, remove: nothing, removeFrom: nothing, version: nothing },
 });
 const silent = (path: string) => {
   files.set(path, 'falls silent');

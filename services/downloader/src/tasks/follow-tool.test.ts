@@ -45,6 +45,7 @@ async function follow(
     async remove() {
       asked.push('remove');
     },
+    removeFrom: async () => {},
     version: async () => '',
   };
   const atRest = randomBytes(32);

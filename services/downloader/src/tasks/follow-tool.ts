@@ -110,7 +110,11 @@ function countTo(most: number, text: string): () => void {
   };
 }
 
-/** Begins the download in the tool. @param note receives the tool's id of the download, before the tool begins where that is possible */
+/**
+ * Begins the download in the tool.
+ *
+ * @param note receives the tool's id of the download, before the tool begins where that is possible, and else then that it may begin: an empty one
+ */
 async function begin(
   context: FollowContext,
   run: FollowedRun,
@@ -123,7 +127,7 @@ async function begin(
     const source = await vetSource({ policy: network.policy, network }, tool, unseal(context.kit.keys.atRest, run.input.url), run.signal);
     await folder.make();
     const id = tool.newId?.(source);
-    if (id !== undefined) await note(id);
+    await note(id ?? '');
     const added = await tool.add(source, folder.path, run.signal, id);
     if (added !== id) await note(added);
     return added;

@@ -13,7 +13,7 @@ import type { TransferInput } from './transfer-run.ts';
 
 /** The checkpoint of a tool's download. */
 export const savedTool = z.object({
-  /** Empty: the tool does not have it yet. */
+  /** Empty: the tool was about to be given it, and may have it under an id of its own. */
   toolId: z.string(),
   /** The tool has all of it. */
   isFinished: z.boolean(),
@@ -97,8 +97,9 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     },
     async drop(run, saved) {
       const tool = await tools.get(run.input.tool);
-      if (saved && saved.toolId !== '') await tool.remove(saved.toolId);
-      await toolFolder(toolsDir, tool.name, run.id).remove();
+      const folder = toolFolder(toolsDir, tool.name, run.id);
+      if (saved) await (saved.toolId === '' ? tool.removeFrom(folder.path) : tool.remove(saved.toolId));
+      await folder.remove();
     },
   };
 }

@@ -64,7 +64,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         sessionId = '';
         await run.saveCheckpoint({ index: index + 1, sessionId: '' });
       }
-      for (const names of emptyFolders) {
+      for (const { names } of emptyFolders) {
         run.signal.throwIfAborted();
         await fsWrites.makeFolder({ user_id: creator.id, path: pathOf(names) }, kit.ownCall());
       }

@@ -42,5 +42,7 @@ export interface ExternalTool {
   resume(id: string): Promise<void>;
   /** Forgets it; files stay. One that is not there is success. */
   remove(id: string): Promise<void>;
+  /** The same of whatever downloads into a folder of ours: of an `add` whose id nobody heard. It may have been told a moment ago. */
+  removeFrom(directory: string): Promise<void>;
   version(signal: AbortSignal): Promise<string>;
 }

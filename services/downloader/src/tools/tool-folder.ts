@@ -7,12 +7,16 @@ import { createPace, type Pace, sortInTurns } from '@wharf/pace';
 import { compareNames, type EntryName } from '@wharf/paths';
 import { safeName } from '../domain/file-name.ts';
 
-/** A file that a tool made. */
-export interface ToolFile {
-  /** On this machine's disk, from the task's folder down, as its names are there. */
-  readonly place: readonly Buffer[];
+/** A folder that a tool made. */
+interface ToolEntry {
   /** From the task's folder down, each made safe. */
   readonly names: readonly EntryName[];
+}
+
+/** A file that a tool made. */
+export interface ToolFile extends ToolEntry {
+  /** On this machine's disk, from the task's folder down, as its names are there. */
+  readonly place: readonly (string | Buffer)[];
   readonly sizeBytes: number;
 }
 
@@ -21,7 +25,7 @@ export interface ToolResult {
   /** In a fixed order. */
   readonly files: readonly ToolFile[];
   /** Folders with nothing in them that could be kept. */
-  readonly emptyFolders: readonly (readonly EntryName[])[];
+  readonly emptyFolders: readonly ToolEntry[];
 }
 
 /**
@@ -110,7 +114,7 @@ export function toolFolder(
       if (!isName(name)) throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
       const safe = safeName(name);
       const result = { files: [], emptyFolders: [], left: most.entries, most: most.entries };
-      if (safe !== undefined) await within((folder) => addEntry(result, folder, [Buffer.from(name)], [safe], createPace()));
+      if (safe !== undefined) await within((folder) => addEntry(result, folder, new Found(undefined, name, safe), createPace()));
       return { files: result.files, emptyFolders: result.emptyFolders };
     },
     open: (place) => within((folder) => enter(folder, place.slice(0, -1), (last) => last.openFile(place.at(-1) ?? ''))),
@@ -157,22 +161,50 @@ async function enter<Result>(
   }
 }
 
-/** @param place of the entry, from the task's folder down; its last name is in `folder` */
+/** An entry of a result. It knows its folder, not its whole way: a hundred thousand files may be deep down. */
+class Found implements ToolFile {
+  readonly #folder: Found | undefined;
+  readonly #name: string | Buffer;
+  readonly #safe: EntryName;
+  readonly depth: number;
+  sizeBytes = 0;
+
+  constructor(folder: Found | undefined, name: string | Buffer, safe: EntryName) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#safe = safe;
+    this.depth = (folder?.depth ?? 0) + 1;
+  }
+
+  get names(): readonly EntryName[] {
+    return [...(this.#folder?.names ?? []), this.#safe];
+  }
+
+  get place(): readonly (string | Buffer)[] {
+    return [...(this.#folder?.place ?? []), this.#name];
+  }
+
+  get name(): string | Buffer {
+    return this.#name;
+  }
+}
+
+/** @param found an entry of `folder` */
 async function addEntry(
-  result: { readonly files: ToolFile[]; readonly emptyFolders: (readonly EntryName[])[]; left: number; readonly most: number },
+  result: { readonly files: ToolFile[]; readonly emptyFolders: ToolEntry[]; left: number; readonly most: number },
   folder: HeldFolder,
-  place: readonly Buffer[],
-  names: readonly EntryName[],
+  found: Found,
   pace: Pace,
 ): Promise<void> {
   const { files, emptyFolders } = result;
-  if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
-  const name = place.at(-1) ?? '';
+  if (found.depth > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
+  const { name } = found;
   const stats = await folder.stat(name);
   if (stats.isFile()) {
     // A file that cannot be read must fail here, before any other file is transferred.
     await (await folder.openFile(name)).close();
-    files.push({ place, names, sizeBytes: stats.size });
+    found.sizeBytes = stats.size;
+    files.push(found);
   }
   if (!stats.isDirectory()) return;
   const before = files.length + emptyFolders.length;
@@ -188,10 +220,12 @@ async function addEntry(
     for (const innerName of innerNames) {
       const text = innerName.toString();
       const safe = safeName(text);
-      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, [...place, innerName], [...names, safe], pace);
+      // Bytes only where a text would be something else.
+      const asThere = Buffer.from(text).equals(innerName) ? text : innerName;
+      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, new Found(found, asThere, safe), pace);
     }
   });
-  if (files.length + emptyFolders.length === before) emptyFolders.push(names);
+  if (files.length + emptyFolders.length === before) emptyFolders.push(found);
 }
 
 function isName(text: string): boolean {

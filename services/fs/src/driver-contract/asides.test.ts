@@ -19,7 +19,7 @@ function startServer() {
   const files = new Map<string, string>();
   const folders = new Set<string>();
   const told: string[] = [];
-  const server = { isAway: false, refusal: undefined as Error | undefined };
+  const server = { isAway: false, refusal: undefined as Error | undefined, hidden: undefined as string | undefined };
   const reached = () => {
     if (server.isAway) throw storageError('STORAGE_UNAVAILABLE');
   };
@@ -51,7 +51,9 @@ function startServer() {
         isRefusal: (error) => error instanceof Error && error.message === 'refused',
         async isThere(place) {
           reached();
-          return files.has(place);
+          const isHidden = server.hidden === place;
+          if (isHidden) server.hidden = undefined;
+          return files.has(place) && !isHidden;
         },
         move,
         alone: (_path, work) => work(),
@@ -209,6 +211,41 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
     });
     await expect(replacing).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
     expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
+  });
+
+  it.each(['refuses it', 'says that there is nothing'])(
+    'whose way back fails once, as the server %s, has it back with a listing',
+    async (how) => {
+      const world = start();
+      const temps = world.open();
+      const replacing = temps.asides.stepAside(mpath(path), async (aside) => {
+        await world.move(path, aside);
+        if (how === 'refuses it') world.server.refusal = new Error('refused');
+        else world.server.hidden = aside;
+        throw new Error('refused');
+      });
+      await expect(replacing).rejects.toThrow();
+      expect(world.files.has(path)).toBe(false);
+      world.server.refusal = undefined;
+      expect(await world.list(temps)).toEqual([path.slice(1)]);
+      expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
+    },
+  );
+
+  it('whose way back fails once leaves alone what was stored by its name since', async () => {
+    const world = start();
+    const temps = world.open();
+    const replacing = temps.asides.stepAside(mpath(path), async (aside) => {
+      await world.move(path, aside);
+      world.server.hidden = aside;
+      throw new Error('refused');
+    });
+    await expect(replacing).rejects.toThrow();
+    world.files.set(path, 'newer');
+    expect(await world.list(temps)).toEqual([]);
+    await world.calls.close();
+    expect([...world.files.values()].sort()).toEqual(['new', 'newer']);
+    expect(world.told).toEqual([]);
   });
 
   it.each(['another call', 'the end of the storage'])('whose server stays away has it back with %s', async (sign) => {

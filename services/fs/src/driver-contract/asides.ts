@@ -82,6 +82,11 @@ export class Asides {
   readonly #used = new Set<string>();
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
   readonly #lost = new Map<string, Aside>();
+  /**
+   * What was not seen to have its name again, as the server refused that, or said that there is nothing: it may be wrong for a moment. A listing that shows it
+   * brings it back.
+   */
+  readonly #missed = new Map<string, Aside>();
   /** What is being brought back for listings: those that come meanwhile wait for it too. */
   readonly #coming = new Map<string, Promise<MountPath | undefined>>();
   /** What was told of already. */
@@ -184,6 +189,7 @@ export class Asides {
 
   #isLeft(outer: string, { owner, sinceMs, isSettled }: SaidAside): boolean {
     if (this.#used.has(outer) || this.#lost.has(outer)) return false;
+    if (this.#missed.has(outer)) return true;
     return !isSettled && (owner === 'gone' || Date.now() - sinceMs > MAX_ASIDE_MS);
   }
 
@@ -197,10 +203,12 @@ export class Asides {
   /** Never rejects. @returns what has its name again, also where somebody else has given it that */
   async #bringOne(folder: MountPath, name: string): Promise<MountPath | undefined> {
     try {
-      const aside = await this.#found(folder, name);
+      const missed = this.#missed.get(this.#places.placeOf(folder, name));
+      const aside = missed ?? (await this.#found(folder, name));
       if (aside === undefined) return undefined;
       const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
-      if (outcome === 'taken') await this.#settle(folder, name, aside.path);
+      if (outcome === 'taken') await (missed?.isRespelled === false ? this.#drop(missed) : this.#settle(folder, name, aside.path));
+      if (outcome !== 'gone') this.#missed.delete(this.#places.placeOf(folder, name));
       return outcome === 'taken' ? undefined : aside.path;
     } catch (error) {
       if (this.#places.isRefusal(error)) this.#tell(folder, name, 'it cannot be given its name', error);
@@ -250,12 +258,23 @@ export class Asides {
   }
 
   async #giveOrDiscard(aside: Aside): Promise<void> {
-    if ((await this.#give(aside)) === 'taken') {
-      // A listing finds it.
-      if (aside.isRespelled) return;
-      await this.#discard(aside.place);
-    }
+    const outcome = await this.#give(aside);
+    // A listing finds it.
+    if (outcome === 'taken' && aside.isRespelled) return;
+    if (outcome === 'taken') return this.#drop(aside);
+    if (outcome === 'gone') this.#miss(aside);
     await this.#removeHolder(aside);
+  }
+
+  async #drop(aside: Aside): Promise<void> {
+    await this.#discard(aside.place);
+    await this.#removeHolder(aside);
+  }
+
+  #miss(aside: Aside): void {
+    const [oldest] = this.#missed.keys();
+    if (this.#missed.size >= MAX_KNOWN && oldest !== undefined) this.#missed.delete(oldest);
+    this.#missed.set(aside.holder ?? aside.place, aside);
   }
 
   async #give({ place, holder, path, isRespelled }: Aside): Promise<Outcome> {
@@ -282,7 +301,8 @@ export class Asides {
 
   /** What the server refuses is left to listings. */
   #remember(aside: Aside, error: unknown): void {
-    if (!this.#places.isRefusal(error) && this.#lost.size < MAX_KNOWN) this.#lost.set(aside.holder ?? aside.place, aside);
+    if (this.#places.isRefusal(error)) this.#miss(aside);
+    else if (this.#lost.size < MAX_KNOWN) this.#lost.set(aside.holder ?? aside.place, aside);
   }
 
   #tell(folder: MountPath, name: string, why: string, cause?: unknown): void {

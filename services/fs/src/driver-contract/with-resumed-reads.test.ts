@@ -2,17 +2,19 @@ import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { at, collect, pattern, put } from './conformance/driver-calls.ts';
-import type { ByteRange, StorageDriver } from './storage-driver.ts';
+import type { ByteRange, Entry, StorageDriver } from './storage-driver.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 
 const NO_PAUSES = [0, 0];
 const content = pattern(500_000);
 const broken = () => new AppError('STORAGE_UNAVAILABLE', 'the connection broke');
 
-/** A file whose every read breaks after one piece, by what `fail` throws. */
+/** A file whose every read breaks after one piece, by what `fail` throws. @param more of its entry. @param said in place of a piece of a read, the first one is 1 */
 async function breaking(
   fail: () => unknown,
   whileOpen: (driver: Required<StorageDriver>, reads: number) => Promise<void> = async () => {},
+  more: Partial<Entry> = {},
+  said: (piece: Uint8Array, read: number) => Uint8Array = (piece) => piece,
 ) {
   const driver = (await memoryDriver.open('')) as Required<StorageDriver>;
   await put(driver, '/file', content);
@@ -21,12 +23,12 @@ async function breaking(
     Object.assign(Object.create(driver) as StorageDriver, {
       async read(...[file, range, options]: Parameters<StorageDriver['read']>) {
         const opened = await driver.read(file, range, options);
-        ranges.push(range);
+        const read = ranges.push(range);
         return {
-          entry: opened.entry,
+          entry: { ...opened.entry, ...more },
           async *[Symbol.asyncIterator]() {
             for await (const piece of opened) {
-              yield piece;
+              yield said(piece, read);
               await whileOpen(driver, ranges.length);
               throw fail();
             }
@@ -44,7 +46,21 @@ describe('a read that breaks', () => {
     const { resumed, ranges } = await breaking(broken);
     expect((await collect(await resumed.read(at('/file')))).equals(content)).toBe(true);
     expect(ranges.length).toBeGreaterThan(NO_PAUSES.length + 1);
+    expect(ranges[1]).toEqual({ offsetBytes: 65_536 - 4_096, lengthBytes: 500_000 - 65_536 + 4_096 });
+  });
+
+  it('goes on right where it was, where a version says that it is the same file', async () => {
+    const { resumed, ranges } = await breaking(broken, undefined, { version: '1' });
+    expect((await collect(await resumed.read(at('/file')))).equals(content)).toBe(true);
     expect(ranges[1]).toEqual({ offsetBytes: 65_536, lengthBytes: 500_000 - 65_536 });
+  });
+
+  it('ends where what had come is not what comes again', async () => {
+    const { resumed, ranges } = await breaking(broken, undefined, {}, (piece, read) =>
+      read > 1 ? piece : Buffer.from('<error>no such bucket</error>'),
+    );
+    await expect(collect(await resumed.read(at('/file')))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+    expect(ranges[1]).toEqual({ offsetBytes: 0, lengthBytes: 500_000 });
   });
 
   it('goes on within its range', async () => {

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { ensureCommand, isAvailable, isMissing } from '@wharf/harness';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NO_EGRESS } from '../../src/driver-contract/open-context.ts';
+import { RcloneClient } from '../../src/drivers/rclone/client.ts';
 import { Rcd } from '../../src/drivers/rclone/rcd.ts';
 import { type RcdProcess, startRcd } from '../../src/drivers/rclone/rcd-process.ts';
 
@@ -81,6 +83,19 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
     process.kill(await pidOf(first), 'SIGSTOP');
     await rcd.suspect(first);
     await vi.waitFor(() => expect(first.ended.aborted).toBe(true), { timeout: 30_000 });
+  });
+
+  it('is ended where it takes more memory than it may, and whoever waits for it is told', async () => {
+    const greedy = await startRcd(nowhere, 'rclone', 1);
+    onTestFinished(() => greedy.kill());
+    if (!greedy.ended.aborted) await once(greedy.ended, 'abort');
+    const way = { remote: async () => ({ type: 'memory', parameters: {} }), failure: undefined, close: () => undefined };
+    const client = new RcloneClient(way, { hold: () => () => undefined, get: async () => greedy });
+    onTestFinished(() => client.close());
+    await expect(client.find('a', {})).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      message: expect.stringContaining('of memory'),
+    });
   });
 
   it('is started again after its end, with another password, and not at once where it ends soon', async () => {

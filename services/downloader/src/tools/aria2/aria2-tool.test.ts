@@ -50,3 +50,23 @@ it.each([['x'.repeat(65)], ['a,b'], ['']])('a successor %# that is no download i
   const tool = createAria2Tool(client, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' });
   await expect(tool.find('0'.repeat(16), new AbortController().signal)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
+
+it('what is left of a metalink whose answer was lost is taken out, and nothing in other folders', async () => {
+  const [first, other] = ids(2);
+  const called: string[] = [];
+  const call = async (method: string, params: readonly unknown[] = []) => {
+    called.push(`${method} ${params[0]}`);
+    const there = [
+      { gid: first, dir: DIRECTORY },
+      { gid: other, dir: `${DIRECTORY}-2` },
+    ];
+    return method === 'aria2.tellWaiting' ? there : [];
+  };
+  await createAria2Tool({ call, version: async () => '1.37.0' }, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' }).removeFrom(
+    DIRECTORY,
+  );
+  expect(called.filter((each) => !each.startsWith('aria2.tell'))).toEqual([
+    `aria2.forceRemove ${first}`,
+    `aria2.removeDownloadResult ${first}`,
+  ]);
+});

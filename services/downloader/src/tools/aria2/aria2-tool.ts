@@ -114,19 +114,22 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     async remove(id) {
       for (const one of id.split(',')) await remove(one);
     },
+    async removeFrom(directory) {
+      for (const left of await idsIn(client, directory)) await remove(left);
+    },
     version: (signal) => client.version({ signal }),
   };
 }
 
 /** What downloads into a folder: of a call whose answer was lost, as a metalink has no id beforehand. */
-async function idsIn(client: Aria2Client, directory: string, signal: AbortSignal): Promise<string[]> {
+async function idsIn(client: Aria2Client, directory: string, signal?: AbortSignal): Promise<string[]> {
   const ids: string[] = [];
   for (const [method, page] of [
     ['aria2.tellActive', []],
     ['aria2.tellWaiting', LATEST],
     ['aria2.tellStopped', LATEST],
   ] as const) {
-    const found = understood('aria2', placesShape, await client.call(method, [...page, ['gid', 'dir']], { signal }));
+    const found = understood('aria2', placesShape, await client.call(method, [...page, ['gid', 'dir']], signal ? { signal } : {}));
     ids.push(...found.filter(({ dir }) => dir === directory).map(({ gid }) => gid));
   }
   return [...new Set(ids)];

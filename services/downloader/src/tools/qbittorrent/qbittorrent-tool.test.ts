@@ -145,3 +145,27 @@ describe.each([VERSION_4, VERSION_5, VERSION_5_2])('qBittorrent $version', (reco
     }
   });
 });
+
+it('what is left of a torrent whose adding was broken off is taken out when it comes, and nothing in other folders', async () => {
+  const torrent = (hash: string, save_path: string) => ({
+    ...{ hash, save_path, state: 'downloading', progress: 0, completed: 0, amount_left: 1, size: 1 },
+  });
+  let looks = 0;
+  const removed: unknown[] = [];
+  const client = {
+    async get() {
+      looks += 1;
+      return JSON.stringify([torrent('b'.repeat(40), `${FOLDER}-2`), ...(looks < 3 ? [] : [torrent(HASH, `${FOLDER}/`)])]);
+    },
+    async post(path: string, form: unknown) {
+      removed.push([path, form]);
+      return '';
+    },
+    version: async () => '',
+  };
+  const tool = createQbittorrentTool(client, async () => undefined);
+  await tool.removeFrom(FOLDER);
+  expect([looks, removed]).toEqual([3, [['torrents/delete', { hashes: HASH, deleteFiles: 'false' }]]]);
+  await tool.removeFrom('/downloads/qbittorrent/none');
+  expect(removed).toHaveLength(1);
+});

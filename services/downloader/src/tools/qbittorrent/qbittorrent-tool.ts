@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { listOf, parseJson } from '@wharf/pace';
 import { z } from 'zod';
@@ -27,11 +28,19 @@ const NAMES_OF = { pause: ['torrents/stop', 'torrents/pause'], resume: ['torrent
 /** How often a torrent that was just added is looked for. */
 const LOOKS = 40;
 const LOOK_MS = 250;
+/** The same of one whose adding was broken off, and which may never come. */
+const LEFT_LOOKS = 8;
+/** Those of ours that came last: the answer has room for them. */
+const OURS = { tag: 'wharf', sort: 'added_on', reverse: 'true', limit: '1000' } as const;
 
-export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
-  const info = async (hash: string, signal?: AbortSignal) => {
-    const text = await client.get('torrents/info', { hashes: hash }, signal ? { signal } : {});
-    return understood('qBittorrent', infoShape, parseJson(text)).find((torrent) => torrent.hash.toLowerCase() === hash);
+/** @param pause between two looks; another one is given by tests only */
+export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: number) => Promise<unknown> = delay): ExternalTool {
+  const list = async (which: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+    understood('qBittorrent', infoShape, parseJson(await client.get('torrents/info', which, signal ? { signal } : {})));
+  const info = async (hash: string, signal?: AbortSignal) =>
+    (await list({ hashes: hash }, signal)).find((torrent) => torrent.hash.toLowerCase() === hash);
+  const remove = async (hashes: string) => {
+    await client.post('torrents/delete', { hashes, deleteFiles: 'false' });
   };
   /** 5.x renamed the calls; the old names are gone there. */
   const call = async (names: readonly string[], hash: string) => {
@@ -61,7 +70,7 @@ export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
       form.set('stopped', 'false');
       form.set('contentLayout', 'Original');
       form.set('root_folder', 'true');
-      form.set('tags', 'wharf');
+      form.set('tags', OURS.tag);
       const known = await info(hash, signal);
       if (!known) await client.post('torrents/add', form, { signal });
       for (let look = 0; look < LOOKS; look++) {
@@ -71,7 +80,7 @@ export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
             throw new AppError('FAILED_PRECONDITION', 'this torrent is in qBittorrent already');
           return hash;
         }
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        await pause(LOOK_MS);
         signal.throwIfAborted();
       }
       throw new AppError('FAILED_PRECONDITION', 'qBittorrent did not take the torrent');
@@ -91,8 +100,13 @@ export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
     },
     pause: (id) => call(NAMES_OF.pause, id),
     resume: (id) => call(NAMES_OF.resume, id),
-    async remove(id) {
-      await client.post('torrents/delete', { hashes: id, deleteFiles: 'false' });
+    remove,
+    async removeFrom(directory) {
+      for (let look = 0; look < LEFT_LOOKS; look++) {
+        if (look > 0) await pause(LOOK_MS);
+        const left = (await list(OURS)).filter((torrent) => isSameFolder(torrent.save_path, directory));
+        if (left.length > 0) return remove(left.map(({ hash }) => hash).join('|'));
+      }
     },
     version: (signal) => client.version({ signal }),
   };

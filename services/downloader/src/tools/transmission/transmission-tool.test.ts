@@ -23,3 +23,20 @@ it.each([40, 64])('an id of %i digits is one', async (digits) => {
     hashString,
   );
 });
+
+it('what is left of a torrent whose adding was broken off is taken out, and nothing in other folders', async () => {
+  const called: [string, unknown][] = [];
+  const torrents = [
+    { hashString: 'a'.repeat(40), downloadDir: '/d/' },
+    { hashString: 'b'.repeat(40), downloadDir: '/d2' },
+  ];
+  const call = async (method: string, asked?: unknown) => {
+    called.push([method, asked]);
+    return { torrents };
+  };
+  const tool = createTransmissionTool({ call, version: async () => '4.0' });
+  await tool.removeFrom('/d');
+  expect(called.slice(1)).toEqual([['torrent-remove', { ids: ['a'.repeat(40)], 'delete-local-data': false }]]);
+  await tool.removeFrom('/none');
+  expect(called.map(([method]) => method)).toEqual(['torrent-get', 'torrent-remove', 'torrent-get']);
+});

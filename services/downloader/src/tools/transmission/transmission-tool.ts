@@ -34,6 +34,7 @@ const torrentShape = z.object({
   peersConnected: z.number().default(0),
 });
 const listShape = z.object({ torrents: listOf(torrentShape) });
+const placesShape = z.object({ torrents: listOf(torrentShape.pick({ hashString: true, downloadDir: true })) });
 /** SHA-1 as hexadecimal digits, of torrents of version 2 SHA-256: it is kept with the task, and sent with each question. */
 const addedShape = z.object({ hashString: z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/i) });
 const LOCAL_ERROR = 3;
@@ -42,6 +43,9 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
   const get = async (id: string, signal?: AbortSignal) =>
     understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, signal ? { signal } : {}))
       .torrents[0];
+  const remove = async (ids: string[]) => {
+    await client.call('torrent-remove', { ids, 'delete-local-data': false });
+  };
   return {
     name: 'Transmission',
     kinds: new Set(['magnet', 'torrent'] as const),
@@ -77,8 +81,12 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     async resume(id) {
       await client.call('torrent-start', { ids: [id] });
     },
-    async remove(id) {
-      await client.call('torrent-remove', { ids: [id], 'delete-local-data': false });
+    remove: (id) => remove([id]),
+    async removeFrom(directory) {
+      const all = understood('Transmission', placesShape, await client.call('torrent-get', { fields: ['hashString', 'downloadDir'] }));
+      const left = all.torrents.filter(({ downloadDir }) => isSameFolder(downloadDir, directory));
+      // No ids at all would be all that there are.
+      if (left.length > 0) await remove(left.map(({ hashString }) => hashString));
     },
     version: (signal) => client.version({ signal }),
   };

@@ -248,6 +248,22 @@ describe('alias: files that are open below', () => {
     expect(await textOf(driver, '/file')).toBe('other');
   });
 
+  it('a folder that reads back other bytes of the same size gives them to none of the others', async () => {
+    const liar = new MemoryDriver();
+    const honest = new MemoryDriver();
+    for (const folder of [liar, honest]) await put(folder, '/file', 'text');
+    const folders = new Map<string, StorageDriver>([
+      ['/a', decorated({ ...operationsOf(liar), read: (_, range, options) => other.read(at('/other'), range, options) })],
+      ['/b', honest],
+    ]);
+    const other = new MemoryDriver();
+    await put(other, '/other', 'evil');
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    await refuses('CONTENT_CORRUPT', put(driver, '/file', 'good'));
+    expect(await textOf(honest, '/file')).toBe('text');
+  });
+
   it('a content that is not the one that is shown is let go of', async () => {
     const other = withLimits(new MemoryDriver(), { names: 4, reads: 1, writes: 1 }, 100);
     await put(other as Required<StorageDriver>, '/file', 'longer text');

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { createHash, type Hash, randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
@@ -184,13 +184,17 @@ class AliasDriver implements StorageDriver {
     if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
     const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
     if (target === undefined) throw storageError('STORAGE_READ_ONLY');
-    const entry = await operationOf(target.driver, 'write')(where.path, content, options);
+    // What the others are to have is what came, not what the first one says that it has.
+    const sent = more.length > 0 ? createHash('sha256') : undefined;
+    const entry = await operationOf(target.driver, 'write')(where.path, sent ? hashed(content, sent) : content, options);
     const { signal, caller, isPatient, onProgress, overwrite } = options;
+    const expectedHashes = sent && { sha256: sent.digest('hex') };
     for (const { driver } of more) {
       const open = (reading: AbortSignal) => target.driver.read(where.path, undefined, { signal: reading, caller, isPatient });
       await whileOpen(signal, open, (copy) => {
         const { sizeBytes, modifiedAt } = copy.entry;
-        return operationOf(driver, 'write')(where.path, copy, { signal, caller, isPatient, onProgress, overwrite, sizeBytes, modifiedAt });
+        const own = { signal, caller, isPatient, onProgress, overwrite };
+        return operationOf(driver, 'write')(where.path, copy, { ...own, sizeBytes, modifiedAt, expectedHashes });
       });
     }
     return entry;
@@ -455,6 +459,14 @@ async function onEach<Answer>(targets: readonly Found[], run: (found: Found) => 
   const answer = await run(first);
   for (const other of others) await run(other);
   return answer;
+}
+
+/** Passes a content on. @param hash of what was passed on */
+async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of content) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 async function spaceOf(place: Place, options: CallOptions): Promise<Space | undefined> {

@@ -535,6 +535,7 @@ export class RcloneClient {
       request.destroy();
       if (signal?.aborted && performance.now() - startedAt > SUSPECT_AFTER_MS) this.#rcd.suspect?.(process);
       if (signal?.aborted && !isLate(signal)) throw abortError(signal);
+      if (AppError.is(process.ended.reason)) throw process.ended.reason;
       throw AppError.is(error) ? error : storageError('STORAGE_UNAVAILABLE', error);
     }
   }

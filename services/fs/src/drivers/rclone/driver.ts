@@ -264,9 +264,9 @@ export class RcloneDriver implements StorageDriver {
       };
       let stored: RemoteEntry | undefined;
       if (this.#features.moves) {
-        await this.#putTogether(path, options, call, async (place) => {
+        stored = await this.#putTogether(path, options, call, async (place) => {
           await this.#send(place, sent.pieces, options, call);
-          stored = await checkStored(place);
+          return checkStored(place);
         });
       } else {
         await this.#writeInPlace(path, sent.pieces, options, call);
@@ -274,25 +274,54 @@ export class RcloneDriver implements StorageDriver {
       }
       this.#temps.removeLeft();
       this.#root.placed(path);
-      // Nothing that was said of it changes with its name.
-      return stored && (this.#movesByRename || !this.#features.moves) ? this.#toEntry(nameAt(path), stored) : this.#placedFile(path);
+      return stored ? this.#toEntry(nameAt(path), stored) : this.#placedFile(path);
     });
   }
 
-  /** Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left. */
-  async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<void>): Promise<void> {
+  /**
+   * Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left.
+   *
+   * @param fill answers what the server has there
+   * @returns what has the name, where that is known without another look
+   */
+  async #putTogether(
+    path: MountPath,
+    options: Publishing,
+    call: Call,
+    fill: (place: Place) => Promise<RemoteEntry>,
+  ): Promise<RemoteEntry | undefined> {
     const place = this.#temps.newPlace(parentPath(path));
     try {
-      await fill(place);
+      const filled = await fill(place);
+      let placed: RemoteEntry | undefined;
       await this.#publish(path, options, call, async (isTaken) => {
-        const to = this.#root.place(path);
-        if (isTaken) await replaceFile(this.#client, place, to, path, this.#temps.asides);
-        else await moveSurely(this.#client, place, to, false);
+        if (isTaken) placed = await this.#replace(place, path, filled.sizeBytes);
+        else await moveSurely(this.#client, place, this.#root.place(path), false);
       });
+      // Nothing that was said of it changes with its name.
+      return this.#movesByRename ? filled : placed;
     } catch (error) {
       if (!(error instanceof Lost)) await this.#temps.discard(place);
       throw error;
     }
+  }
+
+  /**
+   * Puts a file in the place of another, which is removed when the new one is seen to have its name: some servers say so before, or never do it.
+   *
+   * @returns what was seen; undefined where the move itself is known by its own look
+   */
+  async #replace(from: Place, path: MountPath, sizeBytes: number | undefined): Promise<RemoteEntry | undefined> {
+    const to = this.#root.place(path);
+    let placed: RemoteEntry | undefined;
+    await replaceFile(this.#client, from, to, path, this.#temps.asides, async () => {
+      // rclone looks for what it has renamed there.
+      if (this.#movesByRename) return;
+      placed = await this.#client.findFile(to, {});
+      if (placed === undefined || (sizeBytes !== undefined && placed.sizeBytes !== sizeBytes))
+        throw storageError('STORAGE_UNAVAILABLE', new Error(`${sizeBytes} bytes were moved, the server has ${placed?.sizeBytes}`));
+    });
+    return placed;
   }
 
   /** @throws AppError INVALID_ARGUMENT: the size must be known */
@@ -373,8 +402,9 @@ export class RcloneDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         this.#root.forget();
-        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).finally(() => this.#root.forget());
-        return source.isFolder ? this.#toEntry(nameAt(to), await this.#get(to, {})) : this.#placedFile(to);
+        const placed = await this.#place(from, to, source, there !== undefined, isRespelled).finally(() => this.#root.forget());
+        if (source.isFolder) return this.#toEntry(nameAt(to), await this.#get(to, {}));
+        return placed ? this.#toEntry(nameAt(to), placed) : this.#placedFile(to);
       }),
     );
   }
@@ -393,19 +423,22 @@ export class RcloneDriver implements StorageDriver {
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
       const at = this.#root.place(from);
       const checkWhole = async (place: Place) => {
-        if ((await this.#client.findFile(place, {}))?.sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT');
+        const copied = await this.#client.findFile(place, {});
+        if (copied === undefined || copied.sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT');
+        return copied;
       };
+      let copied: RemoteEntry | undefined;
       if (this.#features.moves) {
-        await this.#putTogether(to, { overwrite }, call, async (place) => {
+        copied = await this.#putTogether(to, { overwrite }, call, async (place) => {
           await this.#client.copy(at, place, call);
-          await checkWhole(place);
+          return checkWhole(place);
         });
       } else {
         const place = this.#root.place(to);
         await this.#publish(to, { overwrite }, call, () => this.#client.copy(at, place, {}));
-        await checkWhole(place);
+        copied = await checkWhole(place);
       }
-      return this.#placedFile(to);
+      return copied ? this.#toEntry(nameAt(to), copied) : this.#placedFile(to);
     });
   }
 
@@ -465,8 +498,14 @@ export class RcloneDriver implements StorageDriver {
     }
   }
 
-  /** Of what `rename` has looked at. */
-  async #place(from: MountPath, to: MountPath, isFolder: boolean, isTaken: boolean, isRespelled: boolean): Promise<void> {
+  /** Of what `rename` has looked at. @returns as #replace */
+  async #place(
+    from: MountPath,
+    to: MountPath,
+    { isFolder, sizeBytes }: RemoteEntry,
+    isTaken: boolean,
+    isRespelled: boolean,
+  ): Promise<RemoteEntry | undefined> {
     const [source, target] = [this.#root.place(from), this.#root.place(to)];
     if (isRespelled) {
       // By way of a name of ours: rclone takes the two for one.
@@ -479,7 +518,7 @@ export class RcloneDriver implements StorageDriver {
         { isRespelled: true },
       );
     } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
-    else if (!isFolder) await replaceFile(this.#client, source, target, to, this.#temps.asides);
+    else if (!isFolder) return this.#replace(source, to, sizeBytes);
     else {
       await this.#client.removeFolder(target, {});
       await moveSurely(this.#client, source, target, true).catch(async (error: unknown) => {
@@ -487,6 +526,7 @@ export class RcloneDriver implements StorageDriver {
         throw error;
       });
     }
+    return undefined;
   }
 
   /** @throws AppError ENTRY_EXISTS (also of what is spelled otherwise) | IS_A_DIRECTORY */

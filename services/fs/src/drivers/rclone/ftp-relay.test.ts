@@ -47,14 +47,58 @@ it('a port for a transfer is closed once the server names the next one', async (
   expect([await isOpen(first), await isOpen(second)]).toEqual([false, true]);
 });
 
-it('data come from the address that the commands go to, and from no port of a service', async () => {
+it('data come from the address that the commands go to', async () => {
   const { client, server, data } = await openControl();
   server.write('227 Entering Passive Mode (10,0,0,5,200,1).\r\n');
   await isOpen(await nextPort(client));
   await expect.poll(() => data).toEqual([{ host: '127.0.0.1', port: 51_201 }]);
-  const line = '227 Entering Passive Mode (127,0,0,1,0,80).\r\n';
-  server.write(line);
-  expect((await once(client, 'data'))[0]).toBe(line);
+});
+
+/** The lines that come in place of these, up to the answer of the next command. */
+async function passedOn(said: string): Promise<string[]> {
+  const { client, server } = await openControl();
+  server.write(`${said}200 OK\r\n`);
+  let all = '';
+  for await (const text of client) {
+    all += text;
+    if (all.endsWith('200 OK\r\n')) break;
+  }
+  return all.split('\r\n').slice(0, -2);
+}
+
+it.each([
+  ['a port of a service', '227 Entering Passive Mode (127,0,0,1,0,80).\r\n'],
+  ['the same, extended', '229 Entering Extended Passive Mode (|||80|)\r\n'],
+  ['no brackets', '229 |||6379|\r\n'],
+  ['six digits', '229 Entering (|||006379|)\r\n'],
+  ['no port', '227 OK\r\n'],
+  ['several lines of which the first has half of it', '229-x (||\r\n229 |6379|)\r\n'],
+  ['several lines that name a port of a service', '227-x\r\n (127,0,0,1,0,80)\r\n227 end\r\n'],
+])('of a port for data that is not understood rclone is told nothing: %s', async (_, said) => {
+  expect(await passedOn(said)).toEqual(["425 Can't open data connection."]);
+});
+
+it.each([
+  ['229-x (|||51201|)\r\n229 end\r\n', /^229 .*\(\|\|\|(?!51201\|)\d+\|\)$/],
+  ['227-x\r\nthis (127,0,0,1,200,1)\r\n227 end\r\n', /^227 .*\(127,0,0,1,(?!200,1\))\d+,\d+\)\.$/],
+])('a port that is named in several lines is one of ours too: %j', async (said, line) => {
+  expect(await passedOn(said)).toEqual([expect.stringMatching(line)]);
+});
+
+it('a reply within another one is none, also to an rclone that no longer waits for that', async () => {
+  expect(await passedOn('220-Hello\r\n229 x (|||6379|)\r\n227-x (127,0,0,1,200,1)\r\n220 end\r\n')).toEqual([
+    '220-Hello',
+    ' 229 x (|||6379|)',
+    ' 227-x (127,0,0,1,200,1)',
+    '220 end',
+  ]);
+});
+
+it('a reply of passive mode without an end is not kept', async () => {
+  const { client, server } = await openControl();
+  server.on('error', () => undefined).write(`229-x\r\n${'y\r\n'.repeat(30_000)}`);
+  client.resume();
+  await once(client, 'end');
 });
 
 it('a server that says more than rclone takes is not read on', async () => {

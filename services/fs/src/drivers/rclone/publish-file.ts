@@ -36,11 +36,20 @@ export async function whenUnused(change: () => Promise<void>): Promise<void> {
  * Puts a file in the place of another, which steps aside, and comes back where the new one does not get its name: a server that replaces in one step is
  * asked for that by no call of rclone.
  *
+ * @param check asked before what stepped aside is removed: where it rejects, that comes back
  * @throws Lost
  */
-export async function replaceFile(client: RcloneClient, from: Place, to: Place, path: MountPath, asides: Asides): Promise<void> {
+export async function replaceFile(
+  client: RcloneClient,
+  from: Place,
+  to: Place,
+  path: MountPath,
+  asides: Asides,
+  check: () => Promise<void>,
+): Promise<void> {
   await asides.stepAside(path, async (aside) => {
     await moveSurely(client, to, aside, false);
     await moveSurely(client, from, to, false);
+    await check();
   });
 }

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchownSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { AppError } from '@wharf/errors';
@@ -28,6 +29,13 @@ const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 /** What the shell says of a program that is not there (POSIX, 2.8.2). */
 const NOT_FOUND = 127;
 const MAX_SAID_BYTES = 4_096;
+/** All that it may take of memory, and the part of what this process may have that is never passed. It gathers all of a listing before it answers. */
+const MOST_MEMORY_BYTES = 4 * 1024 ** 3;
+const MOST_MEMORY_PART = 0.5;
+/** From this part on it looks for garbage all the time. */
+const TIDY_FROM = 0.8;
+/** How often is looked at what it takes, in milliseconds. */
+const LOOK_MS = 250;
 
 /**
  * Runs `$@` until it ends, or until its own input does: that is a pipe from us, so it ends when we do, whatever ends us. The program must not hold that
@@ -40,6 +48,7 @@ exec 4<&0
 command -v "$1" >/dev/null || exit ${NOT_FOUND}
 "$@" 4<&- </dev/null &
 child=$!
+echo "process $child" >&2
 ( read -r _ <&4; kill -KILL $child ) 3<&- 5<&- 2>/dev/null &
 watcher=$!
 wait $child
@@ -71,9 +80,10 @@ const FLAGS = [
  *
  * @param connect how it reaches servers that speak HTTP
  * @param program its name, or its path
+ * @param mostBytes it takes no more memory, where the system tells of it: it is ended. Others than the standard ones are given by tests only
  * @throws AppError FAILED_PRECONDITION: there is no rclone | STORAGE_UNAVAILABLE: it does not start
  */
-export async function startRcd(connect: ConnectTo, program = 'rclone'): Promise<RcdProcess> {
+export async function startRcd(connect: ConnectTo, program = 'rclone', mostBytes = mostMemory()): Promise<RcdProcess> {
   const password = randomBytes(32).toString('base64url');
   const web = await openWebWay(connect);
   const proxy = `http://127.0.0.1:${web.port}`;
@@ -86,7 +96,10 @@ export async function startRcd(connect: ConnectTo, program = 'rclone'): Promise<
     const [passwords, certificates] = files;
     child = spawn('/bin/sh', ['-c', WATCH, 'sh', program, 'rcd', ...FLAGS], {
       stdio: ['pipe', 'ignore', 'pipe', passwords, 'ignore', certificates],
-      env: { PATH, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, SSL_CERT_FILE: '/dev/fd/5', SSL_CERT_DIR: '/dev/null' },
+      env: {
+        ...{ PATH, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, SSL_CERT_FILE: '/dev/fd/5', SSL_CERT_DIR: '/dev/null' },
+        GOMEMLIMIT: String(Math.floor(mostBytes * TIDY_FROM)),
+      },
       cwd: '/',
       // A group of its own, to be ended whole.
       detached: true,
@@ -115,9 +128,17 @@ export async function startRcd(connect: ConnectTo, program = 'rclone'): Promise<
     ended.abort(code);
   });
   child.stdin?.on('error', () => undefined);
-  const port = await portOf(child, ended.signal).catch((error: unknown) => {
+  const { pid, port } = await readyAt(child, ended.signal).catch((error: unknown) => {
     kill();
     throw error;
+  });
+  boundMemory(pid, mostBytes, ended.signal, () => {
+    kill();
+    ended.abort(
+      unavailable(
+        `rclone took more than ${Math.round(mostBytes / 1024 ** 2)} MiB of memory, as for a listing without an end, and was ended`,
+      ),
+    );
   });
   // It keeps no process alive that has nothing else to do.
   child.unref();
@@ -146,16 +167,34 @@ function openNameless(text: string): number {
   }
 }
 
-/** Waits until it says where it listens. What it says later is read and forgotten: it may name files of users. */
-function portOf(child: ChildProcess, ended: AbortSignal): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+function mostMemory(): number {
+  // Without a bound it is 0, or more than there is.
+  const ours = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.floor(Math.min(MOST_MEMORY_BYTES, ours * MOST_MEMORY_PART));
+}
+
+/** @param onMore called once. Never where the system does not tell */
+function boundMemory(pid: number, mostBytes: number, ended: AbortSignal, onMore: () => void): void {
+  const look = async () => {
+    const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+    const [, kib = 0] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
+    if (!ended.aborted && Number(kib) * 1024 > mostBytes) onMore();
+  };
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  ended.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
+
+/** Waits until it says who it is and where it listens. What it says later is read and forgotten: it may name files of users. */
+function readyAt(child: ChildProcess, ended: AbortSignal): Promise<{ readonly pid: number; readonly port: number }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ readonly pid: number; readonly port: number }>();
   const late = setTimeout(() => reject(unavailable('rclone does not start')), START_MS);
   let said = '';
   child.stderr?.setEncoding('utf8');
   child.stderr?.on('data', (text: string) => {
     if (said.length < MAX_SAID_BYTES) said += text;
+    const [, pid] = /^process (\d+)$/m.exec(said) ?? [];
     const [, port] = /remote control on http:\/\/127\.0\.0\.1:(\d+)\//.exec(said) ?? [];
-    if (port !== undefined) resolve(Number(port));
+    if (pid !== undefined && port !== undefined) resolve({ pid: Number(pid), port: Number(port) });
   });
   const onEnd = () => {
     if (ended.reason === NOT_FOUND)

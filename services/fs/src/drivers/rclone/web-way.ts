@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { boundAnswer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { closeTogether } from '@wharf/pace';
 import { answerOf } from './answer-of.ts';
@@ -104,6 +105,10 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
     path: `${url.pathname}${url.search}`,
     headers: [...passed(request.rawHeaders), 'Connection', 'close', ...(hasBody ? [] : ['Content-Length', '0'])],
   });
+  let refusal: AppError | undefined;
+  boundAnswer(outer, url, (error) => {
+    refusal = error;
+  });
   const answered = answerOf(outer);
   // Whoever asked may have gone while the connection was made.
   if (response.destroyed) outer.destroy();
@@ -111,6 +116,7 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
   if (hasBody) request.pipe(outer);
   else outer.end();
   const answer = await answered;
+  if (refusal) throw refusal;
   // What breaks off must break off there too.
   answer.once('aborted', () => response.destroy());
   try {

@@ -53,6 +53,8 @@ const UPLOAD_ANSWER_MS = 120_000;
 /** Copies, moves and removals of whole trees take their time. */
 const SLOW_MS = 600_000;
 const TASK_LOOK_MS = { first: 100, last: 2_000 } as const;
+/** So long a task is waited for: as a copy or a removal in whole may take. */
+const TASK_MS = 3_600_000;
 /** Of tasks (docs/api-family.md): done, and those that come to nothing. */
 const SUCCEEDED = 2;
 const ENDED: readonly number[] = [4, 7];
@@ -71,10 +73,13 @@ export class GatewayClient {
   /** For addresses of files that the gateway names and nobody here has entered. */
   readonly #publicClient: GuardedClient;
   readonly #trail: Trail;
+  readonly #taskMs: number;
   #session: Session | undefined;
   #isClosed = false;
 
-  constructor(settings: SameApiSettings, egress: Egress, trail: Trail) {
+  /** @param taskMs another time than the standard one is given by tests only */
+  constructor(settings: SameApiSettings, egress: Egress, trail: Trail, taskMs = TASK_MS) {
+    this.#taskMs = taskMs;
     this.#settings = settings;
     this.#egress = egress;
     this.#trail = trail;
@@ -288,13 +293,16 @@ export class GatewayClient {
     return (await this.#ask(ask)).data;
   }
 
-  /** @throws AppError STORAGE_UNAVAILABLE: the task came to nothing */
+  /** @throws AppError STORAGE_UNAVAILABLE: the task came to nothing | DEADLINE_EXCEEDED: it takes too long, and may go on */
   async #waitFor(kind: string, id: string, { signal }: CallOptions): Promise<void> {
+    const untilMs = performance.now() + this.#taskMs;
     for (let pauseMs: number = TASK_LOOK_MS.first; ; pauseMs = Math.min(2 * pauseMs, TASK_LOOK_MS.last)) {
       const path = `/api/task/${kind}/info?tid=${encodeURIComponent(id)}`;
       const { state } = parsed(taskShape, (await this.#ask({ method: 'POST', path, signal })).data);
       if (state === SUCCEEDED) return;
       if (ENDED.includes(state)) throw storageError('STORAGE_UNAVAILABLE', new Error(`the task of the gateway ended with ${state}`));
+      // What is committed has no other end: its caller may have gone long ago.
+      if (performance.now() >= untilMs) throw new AppError('DEADLINE_EXCEEDED', 'the task of the gateway takes too long');
       await pause(pauseMs, signal);
     }
   }
