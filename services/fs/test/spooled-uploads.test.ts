@@ -43,8 +43,7 @@ beforeAll(async () => {
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 9, permission: WRITE, base_path: '/p/limited', quota_bytes: FILE.byteLength });
-  const open = (name: string) =>
-    installation.open([noting], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
+  const open = (name: string) => installation.open([noting], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
   one = await open('data');
   beside = await open('data');
   apart = await open('apart');

@@ -185,27 +185,30 @@ it('tells the storage for whom each call is, and who waits for it', async () => 
   expect(told).toEqual(Array.from({ length: 5 }, () => expect.objectContaining(call)));
 });
 
-it.each(['rename', 'copy'] as const)('a %s that its storage goes on with is over when it is done, also when its caller aborts', async (operation) => {
-  const turn = Promise.withResolvers<void>();
-  const plain = (await memoryDriver.open('')) as Required<StorageDriver>;
-  await plain.write(file, chunks('x'), { overwrite: true });
-  const act = plain[operation].bind(plain);
-  let signal: AbortSignal | undefined;
-  plain[operation] = async (from, to, options) => {
-    signal = options.signal;
-    await turn.promise;
-    return act(from, to, { overwrite: false });
-  };
-  const guarded = withDeadline(plain, { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 }) as Required<StorageDriver>;
-  const caller = new AbortController();
-  const target = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/target'));
-  const acting = guarded[operation](file, target, { overwrite: false, signal: caller.signal });
-  await vi.waitFor(() => expect(signal).toBeDefined());
-  caller.abort();
-  expect(signal?.aborted).toBe(true);
-  turn.resolve();
-  expect(await acting).toMatchObject({ name: 'target' });
-});
+it.each(['rename', 'copy'] as const)(
+  'a %s that its storage goes on with is over when it is done, also when its caller aborts',
+  async (operation) => {
+    const turn = Promise.withResolvers<void>();
+    const plain = (await memoryDriver.open('')) as Required<StorageDriver>;
+    await plain.write(file, chunks('x'), { overwrite: true });
+    const act = plain[operation].bind(plain);
+    let signal: AbortSignal | undefined;
+    plain[operation] = async (from, to, options) => {
+      signal = options.signal;
+      await turn.promise;
+      return act(from, to, { overwrite: false });
+    };
+    const guarded = withDeadline(plain, { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 }) as Required<StorageDriver>;
+    const caller = new AbortController();
+    const target = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/target'));
+    const acting = guarded[operation](file, target, { overwrite: false, signal: caller.signal });
+    await vi.waitFor(() => expect(signal).toBeDefined());
+    caller.abort();
+    expect(signal?.aborted).toBe(true);
+    turn.resolve();
+    expect(await acting).toMatchObject({ name: 'target' });
+  },
+);
 
 it('a file that waits for its turn in a storage below is ended later, where it is patient', async () => {
   const turn = Promise.withResolvers<void>();

@@ -115,11 +115,7 @@ async function within<Result>(
 }
 
 /** The same of what a server goes on with when its caller has left: it is over when it is done or taken back. */
-async function outcomeWithin<Result>(
-  limitMs: number,
-  options: CallOptions,
-  run: (call: CallOptions) => Promise<Result>,
-): Promise<Result> {
+async function outcomeWithin<Result>(limitMs: number, options: CallOptions, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
   watchdog.awaitOutcome();
   watchdog.arm(limitMs);

@@ -139,7 +139,13 @@ it('looks at what is replaced wait for their turn as the copies do', async () =>
   await put(from, '/d/one', 'new', NOON);
   await put(to, '/d/one', 'older', NOON - 60_000);
   const tree = await openPair(from, noteCalls(to, noted));
-  await runPlacement(tree.operation(), 'move', { source: '/from/d', target: '/to/d', sourceStorage: 1, targetStorage: 2, conflict: 'replace' });
+  await runPlacement(tree.operation(), 'move', {
+    source: '/from/d',
+    target: '/to/d',
+    sourceStorage: 1,
+    targetStorage: 2,
+    conflict: 'replace',
+  });
   expect(await tree.textOf('/to/d/one')).toBe('new');
   const looks = noted.slice(0, noted.findIndex(({ operation, path }) => operation === 'write' && path === '/d/one') + 1);
   expect(looks.map(({ operation }) => operation)).toEqual(expect.arrayContaining(['stat', 'write', 'remove']));

@@ -63,10 +63,7 @@ async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, ent
   const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
   const { driver } = ends.from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
-  const [now, copy] = await Promise.all([
-    statIfThere(driver, sourcePlace, call),
-    statIfThere(ends.to.driver, targetPlace, call),
-  ]);
+  const [now, copy] = await Promise.all([statIfThere(driver, sourcePlace, call), statIfThere(ends.to.driver, targetPlace, call)]);
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
   const [from, to] = [

@@ -57,15 +57,7 @@ export function copiesItself(from: Pick<Place, 'driver'>, to: Pick<Place, 'drive
 }
 
 /** @returns undefined where no storage can do it itself */
-async function copyInside({
-  from,
-  to,
-  overwrite,
-  onOpened,
-  onBytes,
-  beforePublish,
-  ...rest
-}: FileCopy): Promise<CopiedFile | undefined> {
+async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile | undefined> {
   const { driver } = from;
   const call = callOf(rest);
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
@@ -93,7 +85,11 @@ async function copyInside({
 }
 
 /** What each call of a storage for a copy is given. */
-const callOf = ({ signal, caller, isPatient }: Pick<FileCopy, 'signal' | 'caller' | 'isPatient'>): OwnCall => ({ signal, caller, isPatient });
+const callOf = ({ signal, caller, isPatient }: Pick<FileCopy, 'signal' | 'caller' | 'isPatient'>): OwnCall => ({
+  signal,
+  caller,
+  isPatient,
+});
 
 function readAndWrite({ from, to, overwrite, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile> {
   const call = callOf(rest);

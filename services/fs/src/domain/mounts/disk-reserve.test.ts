@@ -55,7 +55,9 @@ it('a copy that ends while the disk is looked at holds nothing of it afterwards'
   const hold = async (bytes: number) => {
     await look.promise;
     heldBytes += bytes;
-    return () => void (heldBytes -= bytes);
+    return () => {
+      heldBytes -= bytes;
+    };
   };
   const nothing = async () => {};
   const driver = withDiskReserve(store, { holds: async () => true, require: nothing, take: nothing, hold }) as Required<StorageDriver>;
@@ -75,7 +77,9 @@ it('folders that are made on the way count', async () => {
   const draft = { partBytes: 1, write, sizeBytes, sync: nothing, discard: nothing, close: nothing, read: nothing, publish: nothing };
   store.openDraft = async () => draft as object as Draft;
   let takenBytes = 0;
-  const take = async (bytes: number) => void (takenBytes += bytes);
+  const take = async (bytes: number) => {
+    takenBytes += bytes;
+  };
   const driver = withDiskReserve(withMany(store), {
     holds: async () => true,
     require: async () => {},

@@ -55,11 +55,13 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
         let isOver = false;
         const beforeCopy = async (bytes: number) => {
           const leave = await room.hold(bytes);
-          if (!isOver) return void (letGo = leave);
-          // Nobody would let go of it any more.
-          leave();
-          throwIfAborted(options.signal);
-          throw storageError('CANCELLED');
+          if (isOver) {
+            // Nobody would let go of it any more.
+            leave();
+            throwIfAborted(options.signal);
+            throw storageError('CANCELLED');
+          }
+          letGo = leave;
         };
         try {
           return await copy(from, to, { ...options, beforeCopy });

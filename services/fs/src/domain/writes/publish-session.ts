@@ -35,7 +35,8 @@ export async function writeWhole(
   if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
   const done = await publishedAlready(options, session, signal, sizeBytes);
   if (done) {
-    if (await hasContent(done.place, async () => content, { ...callOf(done.operation), signal })) return void (await published(store, session, done.operation, done));
+    if (await hasContent(done.place, async () => content, { ...callOf(done.operation), signal }))
+      return void (await published(store, session, done.operation, done));
     // The content is used up by now: the next attempt knows that this one is another file.
     await store.beginPublishing(id, done.path, done.entry);
     throw new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again');

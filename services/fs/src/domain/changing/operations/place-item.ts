@@ -52,8 +52,7 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call)))
-      return await queue([{ ...item, conflict: 'refuse' }]);
+    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call))) return await queue([{ ...item, conflict: 'refuse' }]);
     const moved = await moveTree(here, entry, there, conflict, call, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);

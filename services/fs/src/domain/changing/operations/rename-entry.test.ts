@@ -85,7 +85,8 @@ it('one user who renames where the storage has no renames leaves turns of it to 
     file.startsWith('/new') ? over.promise : store.write(file, content, options);
   const memory = await openLimited(decorated({ ...plain, rename: undefined, copy: undefined, write }), { writes: 2 });
   for (const path of ['/a', '/b', '/c']) await memory.put(path);
-  const rename = (path: string) => renameEntry(memory.operation(actor({ id: 1 })), { path, name: `new-${path.slice(1)}`, overwrite: false });
+  const rename = (path: string) =>
+    renameEntry(memory.operation(actor({ id: 1 })), { path, name: `new-${path.slice(1)}`, overwrite: false });
   const renaming = ['/a', '/b', '/c'].map((path) => refusalOf(rename(path)));
   const upload = { path: '/upload', overwrite: false, password: undefined, sizeBytes: 4, modifiedAt: undefined, expectedHashes: {} };
   await (await beginUpload(memory.operation(actor({ id: 2 })), upload)).store(bytesOf('text'));

@@ -107,14 +107,17 @@ describe('what is hidden comes into a folder after the look at it', () => {
     expect(await memory.everything()).toEqual(['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/d/e/f']);
   });
 
-  it.each(['move', 'copy'] as const)('a %s that the storage goes on with has nothing of it either, when its caller has left', async (verb) => {
-    const caller = new AbortController();
-    const memory = await openLate(async () => caller.abort());
-    await placeEntries(memory.operation(blind, caller.signal), out, verb, queue).catch(() => undefined);
-    const kept = ['/a/in/d/e/f', '/a/in/d/e/secret.txt'];
-    expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
-    expect(memory.published).toEqual(expect.arrayContaining(['/a/out/d']));
-  });
+  it.each(['move', 'copy'] as const)(
+    'a %s that the storage goes on with has nothing of it either, when its caller has left',
+    async (verb) => {
+      const caller = new AbortController();
+      const memory = await openLate(async () => caller.abort());
+      await placeEntries(memory.operation(blind, caller.signal), out, verb, queue).catch(() => undefined);
+      const kept = ['/a/in/d/e/f', '/a/in/d/e/secret.txt'];
+      expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
+      expect(memory.published).toEqual(expect.arrayContaining(['/a/out/d']));
+    },
+  );
 
   it('it goes along for whoever sees it', async () => {
     const memory = await openLate();
