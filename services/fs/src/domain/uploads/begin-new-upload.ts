@@ -154,12 +154,8 @@ async function keepUpload(
     await requireShare(parts, store, session, isKept ? 0 : sizeBytes);
   };
   await requireRoom(false);
-  const { partBytes } = await keepSession(parts, session, place);
   // Others may have begun some at the same moment.
-  await requireRoom(true).catch(async (error) => {
-    await abortSession(parts, id);
-    throw error;
-  });
+  const { partBytes } = await keepSession(parts, session, { ...place, admit: () => requireRoom(true) });
   const onItsGrid = onGrid(upload.chunkBytes, partBytes);
   const chunkBytes = Math.ceil(sizeBytes / onItsGrid) > MAX_PARTS ? upload.chunkBytes : onItsGrid;
   const begun = await store.begun(id, chunkBytes, uploadExpiry(parts));
