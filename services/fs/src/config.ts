@@ -30,7 +30,7 @@ export const fsConfig = {
   waitingUploadBytes: configKey(
     'WHARF_WAITING_UPLOAD_BYTES',
     schemas.bytes(64 * 1024 ** 3),
-    'Bytes that uploads which wait as tasks may take together in the data folder, and as much again parts of files whose storages take whole ones only.',
+    'Bytes that uploads which wait as tasks may take together in the data folder, and as much again parts of files whose storages take whole ones only. One user has three quarters of each at most.',
   ),
   uploadIdleHours: configKey(
     'WHARF_UPLOAD_IDLE_HOURS',

@@ -47,7 +47,7 @@ const AREAS: readonly [string, (folder: string) => (index: number) => Promise<un
     (folder) => {
       const area = openUploadArea(folder, UNBOUNDED);
       const signal = new AbortController().signal;
-      return () => area.receive(slowly(), { sizeBytes: EACH_MIB * MIB, expectedHashes: {}, signal });
+      return () => area.receive(slowly(), { userId: 1, sizeBytes: EACH_MIB * MIB, expectedHashes: {}, signal });
     },
   ],
 ];

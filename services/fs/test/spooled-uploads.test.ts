@@ -20,8 +20,10 @@ const TEXT = randomBytes(MIB)
   .slice(0, MIB + 5);
 const FILE = Buffer.from(TEXT);
 const part = (index: number) => FILE.subarray(index * MIB, (index + 1) * MIB);
-/** Room for two such files and a bit. */
-const SPOOL_BYTES = 2 * FILE.byteLength + 100;
+/** Room for three such files and a bit. */
+const SPOOL_BYTES = 3 * FILE.byteLength + 100;
+/** What one user has of it. */
+const SHARE_BYTES = Math.floor(SPOOL_BYTES * 0.75);
 
 let installation: Installation;
 let one: Replica;
@@ -31,6 +33,7 @@ let beside: Replica;
 let apart: Replica;
 let folder: string;
 let login: string;
+let other: string;
 let limited: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
@@ -42,6 +45,7 @@ beforeAll(async () => {
   installation = await openInstallation();
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
   login = await installation.login({ id: 5, permission: WRITE });
+  other = await installation.login({ id: 6, permission: WRITE });
   limited = await installation.login({ id: 9, permission: WRITE, base_path: '/p/limited', quota_bytes: FILE.byteLength });
   const open = (name: string) => installation.open([noting], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
   one = await open('data');
@@ -108,11 +112,48 @@ describe('an upload in parts to a storage that takes whole files only', () => {
 
   it('takes room of the folder from its beginning on, and is refused where there is none', async () => {
     const ids = [await begin('/p/a'), await begin('/p/b', { at: beside })];
-    expect(await init('/p/c', {}, 101)).toMatchObject({ code: 500, message: expect.stringContaining('no room to keep parts') });
-    const small = await begin('/p/c', {}, 100);
-    for (const id of [...ids, small]) expect(await end('abort', id, { at: beside })).toMatchObject({ code: 200 });
+    const as = other;
+    const left = SPOOL_BYTES - 2 * FILE.byteLength;
+    expect(await init('/p/c', { as }, left + 1)).toMatchObject({ code: 500, message: expect.stringContaining('no room to keep parts') });
+    const last = await begin('/p/c', { as }, left);
+    for (const id of ids) expect(await end('abort', id, { at: beside })).toMatchObject({ code: 200 });
+    expect(await end('abort', last, { as })).toMatchObject({ code: 200 });
     expect(await spooled()).toEqual([]);
     expect(await sessions().countDocuments({ upload_state: 'receiving' })).toBe(0);
+  });
+
+  it('C17: takes no more of the room than its user’s share, which leaves others some', async () => {
+    const ids = [await begin('/p/a'), await begin('/p/b', { at: beside })];
+    const left = SHARE_BYTES - 2 * FILE.byteLength;
+    const message = expect.stringContaining(`your unfinished uploads to such storages may have ${SHARE_BYTES} bytes in all: end some`);
+    expect(await init('/p/c', {}, left + 1)).toMatchObject({ code: 500, message });
+    ids.push(await begin('/p/c', { at: beside }, left));
+    expect(await init('/p/d', {}, 1)).toMatchObject({ code: 500, message });
+    expect(await spooled()).toHaveLength(3);
+    const as = other;
+    const others = await begin('/p/d', { as }, SPOOL_BYTES - SHARE_BYTES);
+    expect(await end('abort', others, { as })).toMatchObject({ code: 200 });
+    // What is kept elsewhere does not count.
+    const elsewhere = await begin('/p/e', { at: apart });
+    expect(await end('abort', elsewhere, { at: apart })).toMatchObject({ code: 200 });
+    // What was ended makes room.
+    expect(await end('abort', String(ids.pop()))).toMatchObject({ code: 200 });
+    ids.push(await begin('/p/f', {}, left));
+    for (const id of ids) expect(await end('abort', id)).toMatchObject({ code: 200 });
+  });
+
+  it('C17: of several begun at once none takes more than that share, not for a moment', async () => {
+    const asked = Array.from({ length: 6 }, (_, index) =>
+      init(`/p/many-${index}`, { at: index % 2 ? beside : one }, Math.ceil(0.4 * SPOOL_BYTES)),
+    );
+    const as = other;
+    const others = await init('/p/others', { as }, SPOOL_BYTES - SHARE_BYTES);
+    expect(others).toMatchObject({ code: 200 });
+    const begun = (await Promise.all(asked)).filter(({ code }) => code === 200);
+    expect(begun.length).toBeLessThan(2);
+    expect(await spooled()).toHaveLength(begun.length + 1);
+    expect(await end('abort', others.data.upload_id, { as })).toMatchObject({ code: 200 });
+    for (const { data } of begun) expect(await end('abort', data.upload_id)).toMatchObject({ code: 200 });
   });
 
   it('waits where its storage is full when it is to be stored, and is stored when there is room', async () => {

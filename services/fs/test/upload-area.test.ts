@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => dir.remove());
 
-const promise = (sizeBytes?: number) => ({ sizeBytes, expectedHashes: {}, signal: new AbortController().signal });
+const promise = (sizeBytes?: number, userId = 1) => ({ userId, sizeBytes, expectedHashes: {}, signal: new AbortController().signal });
 const kept = async () => (await readdir(folder)).filter((name) => name !== 'id');
 
 it('a folder keeps its id, and a body until it is removed', async () => {
@@ -45,8 +45,53 @@ it('what has no room is refused before its first byte where its size is known, e
   expect(isAsked).toBe(false);
   expect((await refusalOf(area.receive(bytesOf('x'.repeat(MIB + 1)), promise())))[0]).toBe('QUOTA_EXCEEDED');
   expect(await kept()).toEqual([]);
-  await area.receive(bytesOf('x'.repeat(MIB)), promise(MIB));
-  expect((await refusalOf(area.receive(bytesOf('y'), promise(1))))[0]).toBe('QUOTA_EXCEEDED');
+  for (const userId of [1, 2]) await area.receive(bytesOf('x'.repeat(MIB / 2)), promise(MIB / 2, userId));
+  expect((await refusalOf(area.receive(bytesOf('y'), promise(1, 3))))[0]).toBe('QUOTA_EXCEEDED');
+});
+
+it('C17: one user leaves a quarter of the room for others, and has it again when a body is gone', async () => {
+  const area = openUploadArea(folder, 1_000);
+  const receive = (bytes: number, userId: number) => area.receive(bytesOf('x'.repeat(bytes)), promise(bytes, userId));
+  const ownShare = ['QUOTA_EXCEEDED', expect.stringContaining('your uploads that wait may have 750 bytes in all')];
+  const noRoom = ['QUOTA_EXCEEDED', expect.stringContaining('there is no room for uploads that wait')];
+  const { file } = await receive(700, 1);
+  expect(await refusalOf(receive(51, 1))).toEqual(ownShare);
+  expect(await refusalOf(area.receive(bytesOf('x'.repeat(51)), promise(undefined, 1)))).toEqual(ownShare);
+  await receive(50, 1);
+  expect(await refusalOf(receive(1, 1))).toEqual(ownShare);
+  await receive(250, 2);
+  expect(await refusalOf(receive(1, 3))).toEqual(noRoom);
+  await area.remove(file);
+  await receive(700, 1);
+});
+
+it('C17: of several announced at once none is overlooked', async () => {
+  const area = openUploadArea(folder, 1_000);
+  const taken = async (userOf: (index: number) => number) => {
+    const all = Array.from({ length: 8 }, (_, index) => area.receive(bytesOf('x'.repeat(300)), promise(300, userOf(index))));
+    const files = (await Promise.allSettled(all)).flatMap((each) => (each.status === 'fulfilled' ? [each.value.file] : []));
+    for (const file of files) await area.remove(file);
+    return files.length;
+  };
+  expect(await taken(() => 1)).toBe(2);
+  expect(await taken((index) => index)).toBe(3);
+  expect(await taken(() => 1)).toBe(2);
+});
+
+it('what a sweep finds of others takes room, and is nobody’s', async () => {
+  const area = openUploadArea(folder, 1_000);
+  await writeFile(join(folder, newOwnedName({ ...currentOwner(), host: '0123456789ab' })), 'x'.repeat(300));
+  await area.sweep(async () => new Set());
+  await area.receive(bytesOf('x'.repeat(700)), promise(700));
+  expect((await refusalOf(area.receive(bytesOf('y'), promise(1, 2))))[0]).toBe('QUOTA_EXCEEDED');
+});
+
+it('what the disk has no room for is claimed by nobody', async () => {
+  const area = openUploadArea(folder, 2 ** 61);
+  const refused = () => refusalOf(area.receive(bytesOf('x'), promise(2 ** 60)));
+  const first = await refused();
+  expect(first[0]).toBe('QUOTA_EXCEEDED');
+  expect(await refused()).toEqual(first);
 });
 
 it('a body that is not what was promised leaves nothing', async () => {
@@ -66,7 +111,7 @@ it.runIf(process.platform === 'linux')('a body whose last piece the disk takes i
     const content = (async function* () {
       for (let piece = 0; piece < 2; piece += 1) yield Buffer.alloc(600_000, 'x');
     })();
-    const promise = { sizeBytes: 1_200_000, expectedHashes: {}, signal: new AbortController().signal };
+    const promise = { userId: 1, sizeBytes: 1_200_000, expectedHashes: {}, signal: new AbortController().signal };
     await area.receive(content, promise).then(
       ({ sizeBytes }) => console.log('taken', sizeBytes),
       ({ code }) => console.log('refused', code),
@@ -99,7 +144,7 @@ it('a sweep removes what no task names, unless somebody may be about to name it'
 });
 
 it('a sweep forgets neither what was announced and has not come, nor what came meanwhile', async () => {
-  const area = openUploadArea(folder, 1_000);
+  const area = openUploadArea(folder, 1_080);
   const end = Promise.withResolvers<void>();
   const slow = (async function* () {
     yield Buffer.alloc(300);
@@ -109,7 +154,7 @@ it('a sweep forgets neither what was announced and has not come, nor what came m
   const waiting = area.receive(slow, promise(800));
   await waitFor('its first bytes', async () => (await kept()).length === 1);
   await area.sweep(async () => new Set());
-  const tooMuch = async () => (await refusalOf(area.receive(bytesOf('x'.repeat(300)), promise(300))))[0];
+  const tooMuch = async () => (await refusalOf(area.receive(bytesOf('x'.repeat(300)), promise(300, 2))))[0];
   expect(await tooMuch()).toBe('QUOTA_EXCEEDED');
   end.resolve();
   const { file } = await waiting;

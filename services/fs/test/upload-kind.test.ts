@@ -32,7 +32,7 @@ async function openWaiting(overwrite = false) {
   });
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
-  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const opened: Readable[] = [];
   const watched: typeof area = {
     ...area,
@@ -79,7 +79,7 @@ it('an upload whose storage is away waits for it, half an hour at most', async (
   });
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
-  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const kind = uploadKind(area, async () => tree.operation());
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
@@ -109,7 +109,7 @@ it('a body that was stored is known to be, when whoever stored it died before it
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const kind = uploadKind(area, async () => operation());
-  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
   await kind.run(attempts.begin(input));
@@ -125,7 +125,7 @@ it('an upload that was handed over often is waited for as long as another', asyn
   });
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
-  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const kind = uploadKind(area, async () => operation());
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
@@ -146,7 +146,7 @@ it('whoever takes over stores the body where the file that it replaces has the s
   const { signal } = new AbortController();
   const kind = uploadKind(area, async () => operation());
   const uploadAgain = async (text: string) => {
-    const { file, sizeBytes } = await area.receive(bytesOf(text), { sizeBytes: text.length, expectedHashes: {}, signal });
+    const { file, sizeBytes } = await area.receive(bytesOf(text), { userId: 1, sizeBytes: text.length, expectedHashes: {}, signal });
     const { modifiedAt } = await getEntry(snapshot, vpath('/f'), { signal }).then(({ entry }) => entry);
     const input = { path: '/f', storage: 1, file, sizeBytes, modified: modifiedAt.getTime(), overwrite: true, hashes: {} };
     const attempts = createTestRun({ signal });

@@ -29,6 +29,8 @@ interface SpooledFile {
 export interface DraftSpool {
   /** Tells this folder from those of other replicas, for ever. */
   readonly id: string;
+  /** Of all drafts in it, as announced. */
+  readonly limitBytes: number;
   /** @throws AppError QUOTA_EXCEEDED: no room for all its bytes | ENTRY_EXISTS */
   create(file: SpooledFile): Promise<DraftContent>;
   /** @throws AppError ENTRY_NOT_FOUND */
@@ -39,7 +41,7 @@ export interface DraftSpool {
   sweep(isKnown: (id: string) => Promise<boolean>): Promise<void>;
 }
 
-/** @param limitBytes of all drafts in the folder, as announced. @throws Error of the system: nothing can be kept there */
+/** @throws Error of the system: nothing can be kept there */
 export function openDraftSpool(path: string, limitBytes: number): DraftSpool {
   const folder = openOwnFolder(path, noRoom);
   const placeOf = ({ id, sizeBytes }: SpooledFile) => join(path, `${id}-${sizeBytes}`);
@@ -55,6 +57,7 @@ export function openDraftSpool(path: string, limitBytes: number): DraftSpool {
   };
   return {
     id: folder.id,
+    limitBytes,
     async create(file) {
       const draft = await opened(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL);
       try {

@@ -9,6 +9,13 @@ import { createDiskRoom, type DiskRoom } from './disk-room.ts';
 const ID_FILE = 'id';
 /** What is being made in a folder. */
 export const UNFINISHED = '.part';
+/** What one user has of the room of such a folder at most, so that others always find some. */
+const USER_SHARE = 3 / 4;
+
+/** What one user has of so many bytes for all. */
+export function userShareOf(limitBytes: number): number {
+  return Math.floor(limitBytes * USER_SHARE);
+}
 
 /** A folder of this machine in which fs keeps bytes of others. */
 export interface OwnFolder {

@@ -32,6 +32,13 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       return many(await found.lean<WriteSessionRecord[]>());
     },
     count: (userId) => model.countDocuments(unfinished(userId)),
+    async spooledBytes(userId, spoolId) {
+      const [sum] = await model.aggregate<{ bytes: number }>([
+        { $match: { ...unfinished(userId), 'upload.spool': spoolId } },
+        { $group: { _id: null, bytes: { $sum: '$size' } } },
+      ]);
+      return sum?.bytes ?? 0;
+    },
     userIds: () => model.distinct('user_id', unfinished(undefined)),
     async claim({ id, key, writer, until }, now) {
       const path = claimPath(key);

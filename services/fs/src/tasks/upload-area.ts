@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, ownerOf, type ProcessOwner } from '@wharf/owned-names';
-import { hasNoSpace, isMissing, openOwnFolder, UNFINISHED } from '../driver-contract/own-folder.ts';
+import { hasNoSpace, isMissing, openOwnFolder, UNFINISHED, userShareOf } from '../driver-contract/own-folder.ts';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
 import { verifiedContent } from '../driver-contract/verified-content.ts';
 
@@ -15,6 +15,8 @@ const UNNAMED_MS = 3_600_000;
 
 /** What a client promised of a body. */
 export interface BodyPromise {
+  /** Whose it is: one user leaves room in the area for others. */
+  readonly userId: number;
   /** Undefined: not known beforehand. */
   readonly sizeBytes: number | undefined;
   readonly expectedHashes: Hashes;
@@ -46,39 +48,38 @@ export interface UploadArea {
 export function openUploadArea(folder: string, limitBytes: number): UploadArea {
   const { id, holds, room, sync } = openOwnFolder(folder, noRoom);
   const owner = currentOwner();
-  /** What each file takes, or will take as far as it was announced. Files of others are in it as the last sweep found them. */
-  const sizes = new Map<string, number>();
+  const holdings = createHoldings(limitBytes);
+  const { note } = holdings;
   const coming = new Set<string>();
-  let heldBytes = 0;
 
-  const note = (file: string, bytes: number) => {
-    heldBytes += bytes - (sizes.get(file) ?? 0);
-    if (bytes === 0) sizes.delete(file);
-    else sizes.set(file, bytes);
-  };
-  const claim = async (file: string, bytes: number): Promise<number> => {
-    if (heldBytes + bytes > limitBytes) throw noRoom();
-    await room.require(bytes);
-    note(file, (sizes.get(file) ?? 0) + bytes);
+  const claim = async (file: string, bytes: number, userId: number): Promise<number> => {
+    // Before anything is waited for: of several at a time, none is overlooked.
+    holdings.add(file, bytes, userId);
+    try {
+      await room.require(bytes);
+    } catch (error) {
+      note(file, holdings.bytesOf(file) - bytes, userId);
+      throw error;
+    }
     return bytes;
   };
 
   return {
     id,
-    async receive(content, { sizeBytes, expectedHashes, signal }) {
+    async receive(content, { userId, sizeBytes, expectedHashes, signal }) {
       const file = newOwnedName(owner);
       const place = join(folder, file);
-      let claimedBytes = sizeBytes ?? 0;
+      let claimedBytes = 0;
       let writtenBytes = 0;
-      await claim(file, claimedBytes);
       coming.add(file);
       let handle: FileHandle | undefined;
       try {
+        claimedBytes = await claim(file, sizeBytes ?? 0, userId);
         handle = await open(place + UNFINISHED, 'wx', 0o600);
         for await (const chunk of verifiedContent(content, { overwrite: false, sizeBytes, expectedHashes, signal })) {
           if (writtenBytes + chunk.byteLength > claimedBytes) {
             // Far ahead where there is room for as much.
-            const more = await claim(file, LOOK_BYTES + chunk.byteLength).catch(() => claim(file, chunk.byteLength));
+            const more = await claim(file, LOOK_BYTES + chunk.byteLength, userId).catch(() => claim(file, chunk.byteLength, userId));
             claimedBytes += more;
           }
           // Many may have been announced that fit one by one.
@@ -99,7 +100,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       } finally {
         coming.delete(file);
       }
-      note(file, writtenBytes);
+      note(file, writtenBytes, userId);
       return { file, sizeBytes: writtenBytes };
     },
     async read(file) {
@@ -122,11 +123,48 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
         const kept = await named();
         for (const name of unclaimed) if (!kept.has(name)) await rm(join(folder, name), { force: true });
       }
-      const settled = [...sizes.keys()].filter((file) => !coming.has(file));
+      const settled = holdings.files().filter((file) => !coming.has(file));
       const there = new Set(await readdir(folder));
       for (const file of settled) if (!there.has(file)) note(file, 0);
       for (const name of there)
         if (holds(name) && ownerOf(basename(name, UNFINISHED), owner) !== 'self') note(name, await sizeOf(join(folder, name)));
+    },
+  };
+}
+
+/** What the files of an area take, or will take as far as they were announced. Files that a sweep found are in it as it found them, and are nobody's. */
+function createHoldings(limitBytes: number) {
+  const held = new Map<string, { readonly bytes: number; readonly userId: number | undefined }>();
+  const shareBytes = userShareOf(limitBytes);
+  let heldBytes = 0;
+  /** The same by whose they are. */
+  const bytesOfUsers = new Map<number, number>();
+  const bytesOf = (file: string) => held.get(file)?.bytes ?? 0;
+  const note = (file: string, bytes: number, userId = held.get(file)?.userId) => {
+    const more = bytes - bytesOf(file);
+    heldBytes += more;
+    if (userId !== undefined) {
+      const own = (bytesOfUsers.get(userId) ?? 0) + more;
+      if (own === 0) bytesOfUsers.delete(userId);
+      else bytesOfUsers.set(userId, own);
+    }
+    if (bytes === 0) held.delete(file);
+    else held.set(file, { bytes, userId });
+  };
+  return {
+    bytesOf,
+    files: () => [...held.keys()],
+    /** Says what a file takes; 0: it is gone. */
+    note,
+    /** @throws AppError QUOTA_EXCEEDED: nothing is added */
+    add(file: string, bytes: number, userId: number) {
+      if (heldBytes + bytes > limitBytes) throw noRoom();
+      if ((bytesOfUsers.get(userId) ?? 0) + bytes > shareBytes)
+        throw new AppError(
+          'QUOTA_EXCEEDED',
+          `your uploads that wait may have ${shareBytes} bytes in all: wait until some are stored, or upload without As-Task`,
+        );
+      note(file, bytesOf(file) + bytes, userId);
     },
   };
 }

@@ -33,7 +33,7 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
       const held = await upload.hold(claim);
       let body: { file: string; sizeBytes: number };
       try {
-        body = await area.receive(withinClaim(content, held), { sizeBytes, expectedHashes, signal });
+        body = await area.receive(withinClaim(content, held), { userId: creator.id, sizeBytes, expectedHashes, signal });
       } catch (error) {
         await held.release();
         throw error;

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
+import { userShareOf } from '../../driver-contract/own-folder.ts';
 import { type Entry, type HashName, supports } from '../../driver-contract/storage-driver.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { beginUpload, type UploadRequest, uploadDriver } from '../changing/upload.ts';
@@ -148,13 +149,13 @@ async function keepUpload(
   place: NewPlace,
 ): Promise<UploadSession> {
   const { id, userId, sizeBytes, upload } = session;
-  await requireFewer(store, most, userId, 0);
-  const { partBytes } = await keepSession(parts, session, place);
+  const requireRoom = async (isKept: boolean) => {
+    await requireFewer(store, most, userId, isKept ? 1 : 0);
+    await requireShare(parts, store, session, isKept ? 0 : sizeBytes);
+  };
+  await requireRoom(false);
   // Others may have begun some at the same moment.
-  await requireFewer(store, most, userId, 1).catch(async (error) => {
-    await abortSession(parts, id);
-    throw error;
-  });
+  const { partBytes } = await keepSession(parts, session, { ...place, admit: () => requireRoom(true) });
   const onItsGrid = onGrid(upload.chunkBytes, partBytes);
   const chunkBytes = Math.ceil(sizeBytes / onItsGrid) > MAX_PARTS ? upload.chunkBytes : onItsGrid;
   const begun = await store.begun(id, chunkBytes, uploadExpiry(parts));
@@ -207,4 +208,19 @@ async function requireFewer(store: UploadStore, { ofUser, ofAll }: MostUploads, 
   const [own, all] = await Promise.all([store.count(userId), store.count(undefined)]);
   if (own - beside >= ofUser) throw new AppError('QUOTA_EXCEEDED', `you have ${ofUser} unfinished uploads: end some of them`);
   if (all - beside >= ofAll) throw new AppError('QUOTA_EXCEEDED', 'there are too many unfinished uploads: come again later');
+}
+
+/** One user's parts leave room in the spool for those of others. @param beside bytes that are about to be announced */
+async function requireShare(
+  { options }: SessionParts,
+  store: UploadStore,
+  { userId, upload }: UploadSession,
+  beside: number,
+): Promise<void> {
+  if (!options.spool || upload.spool === undefined) return;
+  const { id, limitBytes } = options.spool;
+  const mostBytes = userShareOf(limitBytes);
+  if ((await store.spooledBytes(userId, id)) + beside <= mostBytes) return;
+  const message = `this storage takes whole files only, and your unfinished uploads to such storages may have ${mostBytes} bytes in all: end some of them, or upload without parts`;
+  throw new AppError('QUOTA_EXCEEDED', message);
 }

@@ -30,6 +30,8 @@ export interface UploadStore {
   /** Unfinished ones, the oldest first. @param userId undefined: of everybody */
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<UploadSession[]>;
   count(userId: number | undefined): Promise<number>;
+  /** The announced bytes of a user's unfinished ones whose parts wait in a spool. */
+  spooledBytes(userId: number, spoolId: string): Promise<number>;
   /** Those who have unfinished ones. */
   userIds(): Promise<number[]>;
   /**

@@ -64,16 +64,18 @@ export interface NewPlace {
   readonly path: MountPath;
   readonly driver: StorageDriver;
   readonly signal: AbortSignal;
+  /** Asked once the row is there, so that of several who come at a time none is overlooked, and before anything takes room. */
+  readonly admit?: () => Promise<void>;
 }
 
 /**
  * Keeps a new session: its row, its claim and, where the storage takes ranges, its draft.
- * @throws AppError PERMISSION_DENIED | INVALID_ARGUMENT: the storage keeps no such path | QUOTA_EXCEEDED; what drivers throw
+ * @throws AppError PERMISSION_DENIED | INVALID_ARGUMENT: the storage keeps no such path | QUOTA_EXCEEDED; what drivers and `admit` throw
  */
 export async function keepSession(
   parts: SessionParts,
   session: WriteSession,
-  { operation, path, driver, signal }: NewPlace,
+  { operation, path, driver, signal, admit }: NewPlace,
 ): Promise<OpenedSession> {
   const { options, store } = parts;
   const { id, sizeBytes } = session;
@@ -83,7 +85,11 @@ export async function keepSession(
   signal.throwIfAborted();
   // The row first: a draft without one would be found by nobody.
   await store.insert(session);
-  const claim = await holdRoom(operation, roomOf(session, sizeBytes, options.uploadIdleMs), signal).catch(async (error) => {
+  const admitted = async () => {
+    await admit?.();
+    return holdRoom(operation, roomOf(session, sizeBytes, options.uploadIdleMs), signal);
+  };
+  const claim = await admitted().catch(async (error) => {
     await store.remove(id);
     throw error;
   });
