@@ -17,6 +17,14 @@ it('an error is known by its bytes; what is none of ours says nothing', () => {
     expect(errorOf(Buffer.from(text), 'x')).toBeUndefined();
 });
 
+it.each([
+  ['deep', `${'['.repeat(65)}${']'.repeat(65)}`],
+  ['wide', JSON.stringify(Array.from({ length: 10_001 }, () => 1))],
+  ['long', JSON.stringify('x'.repeat(256 * 1024))],
+])('details that are too %s are none of ours', (_how, value) => {
+  expect(errorOf(Buffer.from(`{"code":"INTERNAL","details":{"a":${value}}}`), 'x')).toBeUndefined();
+});
+
 it('a failure that tells nothing we know is an error of its call alone: it comes in a listener, where nobody would catch it', async () => {
   const tokens = createInternalTokens(Buffer.alloc(32), () => 0);
   const stream = Object.assign(new EventEmitter(), { write() {}, end() {}, cancel() {} });

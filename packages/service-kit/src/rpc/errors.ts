@@ -1,4 +1,5 @@
 import { AppError, ERROR_CODES, isErrorCode } from '@wharf/errors';
+import { brokenBound, parseJson } from '@wharf/pace';
 import { type CallContext, ClientError, type Metadata, ServerError, Status } from 'nice-grpc-common';
 import { z } from 'zod';
 
@@ -6,6 +7,10 @@ import { z } from 'zod';
 const ERROR_TRAILER = 'wharf-error-bin';
 /** gRFC A6: a negative pushback tells the client's transport not to retry; whether to retry is said by the error code. */
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
+
+/** No error of ours tells so much; to read what is very long or deep takes a second. */
+const MAX_ERROR_BYTES = 256 * 1024;
+const ERROR_BOUNDS = { maxDepth: 64, maxValues: 10_000 } as const;
 
 const trailerSchema = z.object({ code: z.string().refine(isErrorCode), details: z.record(z.string(), z.unknown()) });
 
@@ -16,16 +21,9 @@ export function errorBytes({ code, details }: AppError): Buffer {
 
 /** The error of which these bytes tell; undefined where they are not ours. */
 export function errorOf(bytes: Uint8Array, message: string, cause?: unknown): AppError | undefined {
-  const { success, data } = trailerSchema.safeParse(jsonOf(Buffer.from(bytes).toString('utf8')));
+  const isOurs = bytes.byteLength <= MAX_ERROR_BYTES && brokenBound(bytes, ERROR_BOUNDS) === undefined;
+  const { success, data } = trailerSchema.safeParse(isOurs ? parseJson(Buffer.from(bytes).toString('utf8')) : undefined);
   return success ? new AppError(data.code, message, { details: data.details, cause }) : undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The gRPC form of an error, its code and details put into the call's trailer. */
