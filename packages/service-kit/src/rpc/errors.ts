@@ -1,5 +1,5 @@
 import { AppError, ERROR_CODES, isErrorCode } from '@wharf/errors';
-import { brokenBound } from '@wharf/pace';
+import { brokenBound, parseJson } from '@wharf/pace';
 import { type CallContext, ClientError, type Metadata, ServerError, Status } from 'nice-grpc-common';
 import { z } from 'zod';
 
@@ -8,31 +8,22 @@ const ERROR_TRAILER = 'wharf-error-bin';
 /** gRFC A6: a negative pushback tells the client's transport not to retry; whether to retry is said by the error code. */
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 
+/** No error of ours tells so much; to read what is very long or deep takes a second. */
+const MAX_ERROR_BYTES = 256 * 1024;
+const ERROR_BOUNDS = { maxDepth: 64, maxValues: 10_000 } as const;
+
 const trailerSchema = z.object({ code: z.string().refine(isErrorCode), details: z.record(z.string(), z.unknown()) });
 
-/** What may be told of an error, in bytes; more of a service would hold up whoever reads it. Ours have some hundred. */
-const MAX_ERROR_BYTES = 64 * 1024;
-const BOUNDS = { maxDepth: 20, maxValues: 10_000 };
-
-/** What is told of an error beside its message; of details that are too long nothing. */
+/** What is told of an error beside its message. */
 export function errorBytes({ code, details }: AppError): Buffer {
-  const whole = Buffer.from(JSON.stringify({ code, details }));
-  return whole.byteLength <= MAX_ERROR_BYTES ? whole : Buffer.from(JSON.stringify({ code, details: {} }));
+  return Buffer.from(JSON.stringify({ code, details }));
 }
 
 /** The error of which these bytes tell; undefined where they are not ours. */
 export function errorOf(bytes: Uint8Array, message: string, cause?: unknown): AppError | undefined {
-  if (bytes.byteLength > MAX_ERROR_BYTES || brokenBound(bytes, BOUNDS) !== undefined) return undefined;
-  const { success, data } = trailerSchema.safeParse(jsonOf(Buffer.from(bytes).toString('utf8')));
+  const isOurs = bytes.byteLength <= MAX_ERROR_BYTES && brokenBound(bytes, ERROR_BOUNDS) === undefined;
+  const { success, data } = trailerSchema.safeParse(isOurs ? parseJson(Buffer.from(bytes).toString('utf8')) : undefined);
   return success ? new AppError(data.code, message, { details: data.details, cause }) : undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The gRPC form of an error, its code and details put into the call's trailer. */

@@ -56,3 +56,22 @@ it('messages that come although nobody takes them end their call', async () => {
   for (let mib = 0; mib < 200; mib += 1) said([{ call_id: 1, message: PIECE }]);
   await expect(entries.next()).rejects.toMatchObject({ code: 'INTERNAL' });
 });
+
+it('messages without a byte that nobody takes end their call, too', async () => {
+  const entries = fs.listEntries({ path: '/' }, options)[Symbol.asyncIterator]();
+  const first = entries.next();
+  const message = Buffer.alloc(0);
+  said([{ call_id: 1, message }]);
+  await first;
+  const many = Array.from({ length: 10_000 }, () => ({ call_id: 1, message }));
+  for (let round = 0; round < 60; round += 1) said(many);
+  await expect(entries.next()).rejects.toMatchObject({ code: 'INTERNAL' });
+});
+
+it('nor are parts without a byte gathered without end', async () => {
+  const entry = fs.getEntry({ path: '/' }, options);
+  entry.catch(() => {});
+  said(Array.from({ length: 5_000 }, () => ({ call_id: 1, message: Buffer.alloc(0), is_part: true })));
+  said([{ call_id: 1, message: Buffer.alloc(0), ends: true }]);
+  await expect(entry).rejects.toMatchObject({ code: 'INTERNAL' });
+});

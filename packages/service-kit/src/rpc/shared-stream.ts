@@ -9,6 +9,9 @@ const MESSAGE_BYTES = 256 * 1024;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
+/** Parts of one message at most; a service of ours sends them of 256 KiB. */
+const MAX_PARTS = 4_096;
+
 /** A message that is longer is taken from the server before it is whole, in bytes: less than what the server lets be on its way. */
 const MAX_UNTAKEN_BYTES = 256 * 1024;
 
@@ -160,7 +163,7 @@ export class SharedStream {
       call.parts.push(message);
       call.partBytes += message.byteLength;
       // No service of ours sends one: what comes of it is not gathered.
-      if (call.partBytes > MAX_MESSAGE_BYTES) {
+      if (call.partBytes > MAX_MESSAGE_BYTES || call.parts.length > MAX_PARTS) {
         this.cancel(id);
         call.end.onAnswered({ message: 'internal error', error: new Uint8Array(0) });
         return;

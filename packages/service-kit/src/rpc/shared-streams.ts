@@ -1,6 +1,7 @@
 import { type Channel, Client, credentials, Metadata } from '@grpc/grpc-js';
-import { CallServiceDefinition, CarryCallsRequest, CarryCallsResponse } from '@wharf/proto/call';
+import { CallServiceDefinition, CarryCallsRequest } from '@wharf/proto/call';
 import { IDENTITY, type StatedCall } from './call.ts';
+import { decodeAnswers } from './decode-answers.ts';
 import type { MessageWriter } from './message-writer.ts';
 import { type CallsStream, SharedStream } from './shared-stream.ts';
 
@@ -132,7 +133,7 @@ class StreamSet {
     const stream = this.#client.makeBidiStreamRequest(
       PATH,
       (request: CarryCallsRequest) => this.#encode(CarryCallsRequest, request as never),
-      (bytes) => CarryCallsResponse.decode(bytes),
+      decodeAnswers,
       metadata,
     ) as CallsStream;
     let wasOpen = false;

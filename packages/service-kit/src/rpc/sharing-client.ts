@@ -17,6 +17,8 @@ const TAKEN_STEP_BYTES = 128 * 1024;
 
 /** Of a streamed answer no more waits for its caller, in bytes: two of the largest messages. */
 const MAX_WAITING_BYTES = 2 * MAX_MESSAGE_BYTES;
+/** What a message takes here beside its bytes, of which it may have none. */
+const MESSAGE_COST_BYTES = 256;
 
 type Unary = (request: never, options?: CallOptions) => Promise<unknown>;
 type Streaming = (request: never, options?: CallOptions) => AsyncIterable<unknown>;
@@ -128,7 +130,7 @@ class SharedCall {
       (message, untakenBytes) => {
         messages.push({ message, untakenBytes });
         hasMessages = true;
-        waitingBytes += message.byteLength;
+        waitingBytes += message.byteLength + MESSAGE_COST_BYTES;
         // A server of ours waits until some of it is taken.
         if (waitingBytes > MAX_WAITING_BYTES && !outcome) {
           this.#leave();
@@ -147,7 +149,7 @@ class SharedCall {
       for (;;) {
         const next = messages.shift();
         if (next) {
-          waitingBytes -= next.message.byteLength;
+          waitingBytes -= next.message.byteLength + MESSAGE_COST_BYTES;
           yield this.#method.responseType.decode(next.message);
           takenBytes += next.untakenBytes;
           if (takenBytes < TAKEN_STEP_BYTES) continue;
