@@ -2,8 +2,8 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import net, { type LookupFunction } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
+import { endlessInterim, MAX_INTERIM_ANSWERS } from '@wharf/pace';
 import type { Answer, AskedRequest } from './asked-request.ts';
-import { endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
 import { hostOf, portOf } from './egress-policy.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
 

@@ -1,5 +1,4 @@
 export type { Answer, RequestBody } from './asked-request.ts';
-export { boundAnswer } from './bound-answer.ts';
 export { type BulkConnections, createBulkConnections } from './bulk-connections.ts';
 export { createEgress, type Egress } from './egress.ts';
 export { type Audience, createEgressPolicy, type EgressOptions, type EgressPolicy, type Endpoint, portOf } from './egress-policy.ts';

@@ -1,3 +1,4 @@
+export { boundAnswer, endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
 export { closeTogether } from './close-together.ts';
 export { drained } from './drained.ts';
 export { createGate, type Gate } from './gate.ts';

@@ -96,6 +96,8 @@ class AliasDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #groups: readonly Group[];
   readonly #settings: AliasSettings;
+  /** Writes to several folders, by paths, while there are any: how many, and how many the first folder has taken. */
+  readonly #writes = new Map<MountPath, { running: number; taken: number }>();
   #turn = 0;
   #isClosed = false;
 
@@ -184,20 +186,37 @@ class AliasDriver implements StorageDriver {
     if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
     const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
     if (target === undefined) throw storageError('STORAGE_READ_ONLY');
-    // What the others are to have is what came, not what the first one says that it has.
-    const sent = more.length > 0 ? createHash('sha256') : undefined;
-    const entry = await operationOf(target.driver, 'write')(where.path, sent ? hashed(content, sent) : content, options);
-    const { signal, caller, isPatient, onProgress, overwrite } = options;
-    const expectedHashes = sent && { sha256: sent.digest('hex') };
-    for (const { driver } of more) {
-      const open = (reading: AbortSignal) => target.driver.read(where.path, undefined, { signal: reading, caller, isPatient });
-      await whileOpen(signal, open, (copy) => {
-        const { sizeBytes, modifiedAt } = copy.entry;
-        const own = { signal, caller, isPatient, onProgress, overwrite };
-        return operationOf(driver, 'write')(where.path, copy, { ...own, sizeBytes, modifiedAt, expectedHashes });
-      });
+    if (more.length === 0) return operationOf(target.driver, 'write')(where.path, content, options);
+    const writes = this.#writes.get(file) ?? { running: 0, taken: 0 };
+    this.#writes.set(file, writes);
+    writes.running += 1;
+    try {
+      const sent = createHash('sha256');
+      const entry = await operationOf(target.driver, 'write')(where.path, hashed(content, sent), options);
+      writes.taken += 1;
+      const taken = writes.taken;
+      for (const { driver } of more) {
+        await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch((error: unknown) => {
+          // Another write has replaced this one meanwhile, and gives the others what it was sent.
+          if (taken === writes.taken || !AppError.is(error, 'CONTENT_CORRUPT')) throw error;
+        });
+      }
+      return entry;
+    } finally {
+      writes.running -= 1;
+      if (writes.running === 0) this.#writes.delete(file);
     }
-    return entry;
+  }
+
+  /** What another folder is to have is what was sent, not what the first one says that it has. @throws AppError CONTENT_CORRUPT: it has something else */
+  async #copyOn(path: MountPath, from: StorageDriver, to: StorageDriver, options: WriteOptions, sha256: string): Promise<void> {
+    const { signal, caller, isPatient, onProgress, overwrite } = options;
+    const open = (reading: AbortSignal) => from.read(path, undefined, { signal: reading, caller, isPatient });
+    await whileOpen(signal, open, (copy) => {
+      const { sizeBytes, modifiedAt } = copy.entry;
+      const own = { signal, caller, isPatient, onProgress, overwrite };
+      return operationOf(to, 'write')(path, copy, { ...own, sizeBytes, modifiedAt, expectedHashes: { sha256 } });
+    });
   }
 
   async makeDirectory(directory: MountPath, options: CallOptions = {}): Promise<Entry> {

@@ -4,9 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { boundAnswer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { closeTogether } from '@wharf/pace';
+import { boundAnswer, closeTogether } from '@wharf/pace';
 import { answerOf } from './answer-of.ts';
 
 /** The proxy by which rclone reaches servers that speak HTTP. */

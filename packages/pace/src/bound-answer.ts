@@ -1,6 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { pacePieces } from '@wharf/pace';
+import { pacePieces } from './pace-pieces.ts';
 
 /** Answers before the answer (100 Continue, 103 Early Hints); a server that sends more of them has none. */
 export const MAX_INTERIM_ANSWERS = 20;
