@@ -71,7 +71,16 @@ it('all users together have a limit, too, which is not counted for each call', a
   const asked = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => add(100, 30 + index)));
   expect(all()).toBe(20_000);
   expect(admitted(asked)).toBe(2);
-  await expect(add(1, 99)).rejects.toMatchObject({ ...REFUSED, message: expect.stringContaining('all users together') });
+  await expect(add(51, 99)).rejects.toMatchObject({ ...REFUSED, message: expect.stringContaining('all users together') });
+});
+
+it('who has few may add some where others have all that there may be, up to a bound', async () => {
+  const { all, add } = open(0, 5_000);
+  await add(5_000, 7);
+  await expect(add(1, 7)).rejects.toMatchObject(REFUSED);
+  const asked = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => add(50, 10 + index)));
+  expect([admitted(asked), all()]).toEqual([25, 6_250]);
+  await expect(add(1, 10)).rejects.toMatchObject(REFUSED);
 });
 
 it('tasks that have ended are not counted among those of all', async () => {
@@ -80,7 +89,7 @@ it('tasks that have ended are not counted among those of all', async () => {
   for (let userId = 1; userId <= 50; userId += 1) await add(100, userId);
   expect(all()).toBe(5_000);
   expect(store.countsOfAll).toBeLessThanOrEqual(12);
-  await expect(add(1, 99)).rejects.toMatchObject(REFUSED);
+  await expect(add(51, 99)).rejects.toMatchObject(REFUSED);
 });
 
 it('who is refused because of all has not used up any of the own room', async () => {

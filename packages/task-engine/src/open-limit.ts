@@ -10,6 +10,8 @@ const MAX_OPEN_OF_A_USER = 10_000;
  * such tasks would never be worked off.
  */
 const BEYOND_FOR_FOLLOW_UPS = 1.25;
+/** So few tasks of a user go as far: three users who let theirs wait would keep everybody else from having any. */
+const FEW = 50;
 /** A replica counts a user's tasks again after it added this many, and those of all after this share of their limit. */
 const COUNT_AFTER = 500;
 const COUNT_ALL_AFTER = 0.1;
@@ -59,8 +61,8 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
     async take(tasks) {
       const beyond = tasks.every(({ id }) => id !== undefined) ? BEYOND_FOR_FOLLOW_UPS : 1;
       const taken: { tally: OpenTally; count: number }[] = [];
-      const takeOf = async (tally: OpenTally, count: number, most: number, refusal: string) => {
-        if (!(await tally.take(count, beyond * most))) throw new AppError('RATE_LIMITED', refusal);
+      const takeOf = async (tally: OpenTally, count: number, most: number, refusal: string, mayGo = beyond) => {
+        if (!(await tally.take(count, mayGo * most))) throw new AppError('RATE_LIMITED', refusal);
         taken.push({ tally, count });
       };
       try {
@@ -71,6 +73,7 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
             MAX_OPEN_OF_A_USER,
             `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`,
           );
+        const haveFew = taken.every(({ tally }) => tally.known() <= FEW);
         const most = await mostOfAll();
         if (most < Number.POSITIVE_INFINITY && tasks.length > 0)
           await takeOf(
@@ -78,6 +81,7 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
             tasks.length,
             most,
             `all users together have ${most} tasks that have not ended yet: try again later`,
+            haveFew ? BEYOND_FOR_FOLLOW_UPS : beyond,
           );
       } catch (error) {
         for (const { tally, count } of taken) tally.giveBack(count);

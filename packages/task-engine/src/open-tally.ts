@@ -7,6 +7,8 @@ const REST_FACTOR = 20;
 export interface OpenTally {
   /** Takes room for this many more, unless there would be more than `most`. The count waits for what is on its way only where that decides. */
   take(count: number, most: number): Promise<boolean>;
+  /** How many there are, as far as is known. */
+  known(): number;
   /** What was taken is in the store now, or may be: it is counted from now on. */
   settle(count: number): void;
   /** What was taken is not going to be in the store. */
@@ -76,6 +78,7 @@ export function createOpenTally({ count, atMost = count, countAfter, nowMs }: Op
       onWay += more;
       return true;
     },
+    known: () => (counted ?? 0) + added,
     settle,
     giveBack(unused) {
       added -= unused;

@@ -210,6 +210,31 @@ it.each(['rename', 'copy'] as const)(
   },
 );
 
+it('a removal of what is no full folder is over when it is done, also when its caller aborts', async () => {
+  const turn = Promise.withResolvers<void>();
+  const plain = (await memoryDriver.open('')) as Required<StorageDriver>;
+  await plain.write(file, chunks('x'), { overwrite: true });
+  const remove = plain.remove.bind(plain);
+  let signal: AbortSignal | undefined;
+  plain.remove = async (path, options) => {
+    signal = options.signal;
+    await turn.promise;
+    return remove(path, { recursive: false });
+  };
+  const guarded = withDeadline(plain, { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 }) as Required<StorageDriver>;
+  const caller = new AbortController();
+  let isOver = false;
+  const removing = guarded.remove(file, { recursive: false, signal: caller.signal }).finally(() => {
+    isOver = true;
+  });
+  await vi.waitFor(() => expect(signal).toBeDefined());
+  caller.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([signal?.aborted, isOver]).toEqual([true, false]);
+  turn.resolve();
+  await removing;
+});
+
 it('a file that waits for its turn in a storage below is ended later, where it is patient', async () => {
   const turn = Promise.withResolvers<void>();
   const plain = await memoryDriver.open('');

@@ -60,7 +60,10 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, { ...options, ...call }))),
     remove:
       remove &&
-      ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
+      ((path, options) =>
+        options.recursive && !options.onlyIf
+          ? removeWithin(treeMs, options, (call) => remove(path, { ...options, ...call }))
+          : outcomeWithin(callMs, options, (call) => remove(path, { ...options, ...call }))),
     beginRemoval: beginRemoval && ((paths, options) => within(treeMs, options, (call) => beginRemoval(paths, { ...options, ...call }))),
     rename: rename && ((from, to, options) => outcomeWithin(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => outcomeWithin(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),

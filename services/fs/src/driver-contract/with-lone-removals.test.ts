@@ -122,6 +122,19 @@ describe('a removal of a folder that is empty', () => {
     expect(await textOf(store, '/e/file')).toBe('new');
   });
 
+  it('holds up nobody who has left', async () => {
+    const { driver, go, removing } = await openHasty();
+    const removal = removing();
+    const leaving = new AbortController();
+    const made = codeOf(driver.makeDirectory(at('/e/folder'), { signal: leaving.signal }));
+    const named = codeOf(driver.rename(at('/d/file'), at('/e/file'), { overwrite: false, signal: leaving.signal }));
+    await turns();
+    leaving.abort();
+    expect(await Promise.all([made, named])).toEqual(['CANCELLED', 'CANCELLED']);
+    go();
+    await removal;
+  });
+
   it('takes no notice of what is beside it, nor of its own name', async () => {
     const { driver, store, go, removing } = await openHasty();
     go();

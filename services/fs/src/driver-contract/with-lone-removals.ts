@@ -1,7 +1,8 @@
+import { unlessAborted } from '@wharf/pace';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
-import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { storageError } from './storage-error.ts';
+import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
+import { storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Keeps removals that hold for one state of a file (`onlyIf`) from what gets its name, or the name of a folder above it, through this process: what is being
@@ -19,8 +20,12 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
   const names = new Names();
   /** How many had got their name at each look. */
   const looks = new WeakMap<Entry, number>();
-  const naming = async <Result>(paths: readonly MountPath[], run: () => Promise<Result>): Promise<Result> => {
-    const leave = await names.enter(paths);
+  const naming = async <Result>(
+    paths: readonly MountPath[],
+    options: CallOptions | undefined,
+    run: () => Promise<Result>,
+  ): Promise<Result> => {
+    const leave = await names.enter(paths, options?.signal);
     try {
       return await run();
     } finally {
@@ -39,7 +44,7 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
       write &&
       (async (file, content, options) => {
         // A file gets its name when its content has ended, and may come for hours before that.
-        const naming = names.later(file);
+        const naming = names.later(file, options.signal);
         try {
           const entry = await write(file, ending(content, naming.enter), options);
           naming.named();
@@ -55,16 +60,19 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
         if (options.onlyIf) return names.removing(path, looks.get(options.onlyIf), run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, () => makeDirectory(path, options))),
-    rename: rename && ((from, to, options) => naming([to], () => rename(from, to, options))),
-    copy: copy && ((from, to, options) => naming([to], () => copy(from, to, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
+    rename: rename && ((from, to, options) => naming([to], options, () => rename(from, to, options))),
+    copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options))),
     openDraft:
-      openDraft && (async (file, id, options) => publishing(await openDraft(file, id, options), (publish) => naming([file], publish))),
+      openDraft &&
+      (async (file, id, options) =>
+        publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish))),
     writeMany:
       writeMany &&
       ((files, options) =>
         naming(
           files.map(({ file }) => file),
+          options,
           () => writeMany(files, options),
         )),
   });
@@ -92,8 +100,8 @@ class Names {
   }
 
   /** Waits until nothing is being removed at these paths, below and above. @returns to be called once what gets a name has it */
-  async enter(paths: readonly MountPath[]): Promise<() => void> {
-    await this.#removed((removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
+  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined): Promise<() => void> {
+    await this.#removed(signal, (removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
     for (const path of paths) count(this.#entered, path, 1);
     return () => {
       for (const path of paths) {
@@ -104,8 +112,8 @@ class Names {
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
-  async making<Result>(path: MountPath, make: () => Promise<Result>): Promise<Result> {
-    await this.#removed((removed) => isWithin(removed, path));
+  async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
+    await this.#removed(signal, (removed) => isWithin(removed, path));
     count(this.#making, path, 1);
     try {
       return await make();
@@ -114,21 +122,24 @@ class Names {
     }
   }
 
-  /** Resolves when nothing is being removed at a path of which that is asked. */
-  async #removed(concerns: (path: MountPath) => boolean): Promise<void> {
+  /** Resolves when nothing is being removed at a path of which that is asked. @throws AppError CANCELLED */
+  async #removed(signal: AbortSignal | undefined, concerns: (path: MountPath) => boolean): Promise<void> {
     const running = () => [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
-    for (let ends = running(); ends.length > 0; ends = running()) await Promise.allSettled(ends);
+    for (let ends = running(); ends.length > 0; ends = running()) {
+      const ended = Promise.allSettled(ends);
+      await (signal ? unlessAborted(signal, ended).catch(() => throwIfAborted(signal)) : ended);
+    }
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath): { enter(): Promise<void>; named(): void; leave(): void } {
+  later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
     let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
     return {
       enter: async () => {
         hasEntered = true;
-        leave = await this.enter([path]);
+        leave = await this.enter([path], signal);
         if (hasLeft) leave();
       },
       named: () => {
@@ -210,6 +221,9 @@ async function* ending(content: AsyncIterable<Uint8Array>, onEnd: () => Promise<
 
 type Publish = Draft['publish'];
 
-function publishing(draft: Draft, naming: (publish: () => ReturnType<Publish>) => ReturnType<Publish>): Draft {
-  return { ...operationsOfDraft(draft), publish: (options) => naming(() => draft.publish(options)) };
+function publishing(
+  draft: Draft,
+  naming: (options: Parameters<Publish>[0], publish: () => ReturnType<Publish>) => ReturnType<Publish>,
+): Draft {
+  return { ...operationsOfDraft(draft), publish: (options) => naming(options, () => draft.publish(options)) };
 }

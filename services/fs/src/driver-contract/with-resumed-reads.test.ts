@@ -55,6 +55,28 @@ describe('a read that breaks', () => {
     expect(ranges[1]).toEqual({ offsetBytes: 65_536, lengthBytes: 500_000 - 65_536 });
   });
 
+  it('ends where less comes again than had come', async () => {
+    const store = (await memoryDriver.open('')) as Required<StorageDriver>;
+    await put(store, '/file', content);
+    let reads = 0;
+    const shorter = Object.assign(Object.create(store) as StorageDriver, {
+      async read(...[file, , options]: Parameters<StorageDriver['read']>) {
+        const { entry } = await store.read(file, undefined, options);
+        reads += 1;
+        const isFirst = reads === 1;
+        const { sizeBytes: _size, ...unsized } = entry;
+        return {
+          entry: unsized as Entry,
+          async *[Symbol.asyncIterator]() {
+            yield content.subarray(0, isFirst ? 65_536 : 1_000);
+            if (isFirst) throw broken();
+          },
+        };
+      },
+    });
+    await expect(collect(await withResumedReads(shorter, NO_PAUSES).read(at('/file')))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  });
+
   it('ends where what had come is not what comes again', async () => {
     const { resumed, ranges } = await breaking(broken, undefined, {}, (piece, read) =>
       read > 1 ? piece : Buffer.from('<error>no such bucket</error>'),

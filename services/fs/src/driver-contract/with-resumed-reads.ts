@@ -77,7 +77,7 @@ function lastOf(before: Uint8Array, piece: Uint8Array): Uint8Array {
   return both.subarray(-OVERLAP_BYTES);
 }
 
-/** The rest of a content. @throws AppError CONTENT_CORRUPT: it does not begin with what came before */
+/** The rest of a content. @throws AppError CONTENT_CORRUPT: it does not begin with what came before, all of it */
 async function* behind(before: Uint8Array, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let left = before;
   for await (const piece of content) {
@@ -86,6 +86,7 @@ async function* behind(before: Uint8Array, content: AsyncIterable<Uint8Array>): 
     left = left.subarray(again);
     if (piece.byteLength > again) yield piece.subarray(again);
   }
+  if (left.byteLength > 0) throw storageError('CONTENT_CORRUPT');
 }
 
 /** A failure to open the rest is met as one of reading it: it may pass too. */

@@ -200,7 +200,9 @@ export class LocalDriver implements StorageDriver {
   async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
-    return this.#finish(to, await this.#disk.call('rename', [from, to, overwrite], signal), signal);
+    throwIfAborted(signal);
+    // It goes on where it has begun: whoever waits learns what became of it.
+    return this.#finish(to, await this.#disk.call('rename', [from, to, overwrite], undefined), undefined);
   }
 
   async copy(from: MountPath, to: MountPath, { signal, overwrite, beforeCopy }: CopyOptions): Promise<Entry> {

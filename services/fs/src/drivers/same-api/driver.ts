@@ -244,6 +244,7 @@ export class SameApiDriver implements StorageDriver {
       const { isDirectory } = there;
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
+      if (!recursive) call.commit();
       await this.#client.remove(parentPath(path), name, call);
     });
   }

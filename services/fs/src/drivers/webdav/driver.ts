@@ -231,6 +231,8 @@ export class WebdavDriver implements StorageDriver {
       const { isFolder } = there;
       if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
+      // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
+      if (!recursive) call.commit();
       this.#seen.clear();
       await this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
     });

@@ -105,9 +105,8 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   }
 }
 
-/** The operation for what follows a step, in milliseconds: whoever has left since would have what is hidden go along. */
-const AFTER_MS = 300_000;
-const afterStep = (operation: Operation): Operation => ({ ...operation, signal: AbortSignal.timeout(AFTER_MS) });
+/** The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound. */
+const afterStep = (operation: Operation): Operation => ({ ...operation, signal: new AbortController().signal });
 
 /** As it is where it went: what was hidden in it by the rules of its old place. */
 const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
