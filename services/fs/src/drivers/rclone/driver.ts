@@ -318,8 +318,11 @@ export class RcloneDriver implements StorageDriver {
       // rclone looks for what it has renamed there.
       if (this.#movesByRename) return;
       placed = await this.#client.findFile(to, {});
-      if (placed === undefined || (sizeBytes !== undefined && placed.sizeBytes !== sizeBytes))
-        throw storageError('STORAGE_UNAVAILABLE', new Error(`${sizeBytes} bytes were moved, the server has ${placed?.sizeBytes}`));
+      if (placed !== undefined && (sizeBytes === undefined || placed.sizeBytes === sizeBytes)) return;
+      // The name must be free for what stepped aside. It may be all that there is of what was moved.
+      if (placed && (await this.#client.findFile(from, {}))) await whenUnused(() => this.#client.removeFile(to, {}));
+      else if (placed) await moveSurely(this.#client, to, from, false);
+      throw storageError('STORAGE_UNAVAILABLE', new Error(`${sizeBytes} bytes were moved, the server has ${placed?.sizeBytes}`));
     });
     return placed;
   }
