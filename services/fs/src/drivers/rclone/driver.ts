@@ -221,7 +221,9 @@ export class RcloneDriver implements StorageDriver {
       yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal }), signal);
     } catch (error) {
       throwIfAborted(until);
-      if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
+      if (directory === MOUNT_ROOT || AppError.is(error, 'STORAGE_LOGIN_FAILED')) throw error;
+      // Nobody is there to be asked before that time.
+      if (AppError.is(error) && error.details.retryAfterMs !== undefined) throw error;
       // Servers have many words for a file that was taken for a folder.
       const there = await this.#root.find(directory, { signal: until });
       if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
