@@ -67,7 +67,9 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
       const takeOf = async (tally: OpenTally, count: number, most: number, refusal: string) => {
         if (count > beyond * most) {
           const details = { isTooMany: true };
-          throw new AppError('RATE_LIMITED', `${count} tasks at a time are too many: there may be ${Math.floor(beyond * most)}`, { details });
+          throw new AppError('RATE_LIMITED', `${count} tasks at a time are too many: there may be ${Math.floor(beyond * most)}`, {
+            details,
+          });
         }
         if (!(await tally.take(count, beyond * most))) throw new AppError('RATE_LIMITED', refusal);
         taken.push({ tally, count });

@@ -181,3 +181,13 @@ it.each([0, 10])('a download whose results wait for room asks nothing of its too
   await drop();
   expect([[...known.keys()], seeding.at(-1)]).toEqual([['id-1'], 'end task-1']);
 });
+
+it('who is refused by the tool before anything is begun leaves nothing to be looked for there', async () => {
+  const { tool, run, drop, saved } = openDownload(false);
+  const nothing = () => Promise.reject(new Error('nobody asks'));
+  Object.assign(tool, { add: nothing, remove: nothing, removeFrom: nothing });
+  tool.requireNew = () => Promise.reject(new Error('it is there already'));
+  await expect(run()).rejects.toThrow('it is there already');
+  expect(saved()).toBeUndefined();
+  await drop();
+});

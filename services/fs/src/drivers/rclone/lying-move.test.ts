@@ -94,19 +94,25 @@ async function openLoser(files: Map<string, number>, keeps: boolean): Promise<Re
   });
 }
 
-it.each([false, true])('a file that is replaced is there again where the new one has lost a byte (and its source is there: %s)', async (keeps) => {
-  const files = new Map([['file', 3]]);
-  const driver = await openLoser(files, keeps);
-  await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'new content'));
-  await expect.poll(() => [...files]).toEqual([['file', 3]]);
-});
+it.each([false, true])(
+  'a file that is replaced is there again where the new one has lost a byte (and its source is there: %s)',
+  async (keeps) => {
+    const files = new Map([['file', 3]]);
+    const driver = await openLoser(files, keeps);
+    await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'new content'));
+    await expect.poll(() => [...files]).toEqual([['file', 3]]);
+  },
+);
 
-it.each([false, true])('what is left of a file that lost a byte as it was moved onto another one has its old name (whole: %s)', async (keeps) => {
-  const files = new Map([
-    ['file', 3],
-    ['other', 5],
-  ]);
-  const driver = await openLoser(files, keeps);
-  await refuses('STORAGE_UNAVAILABLE', driver.rename(at('/other'), at('/file'), { overwrite: true }));
-  await expect.poll(() => Object.fromEntries(files)).toEqual({ file: 3, other: keeps ? 5 : 4 });
-});
+it.each([false, true])(
+  'what is left of a file that lost a byte as it was moved onto another one has its old name (whole: %s)',
+  async (keeps) => {
+    const files = new Map([
+      ['file', 3],
+      ['other', 5],
+    ]);
+    const driver = await openLoser(files, keeps);
+    await refuses('STORAGE_UNAVAILABLE', driver.rename(at('/other'), at('/file'), { overwrite: true }));
+    await expect.poll(() => Object.fromEntries(files)).toEqual({ file: 3, other: keeps ? 5 : 4 });
+  },
+);
