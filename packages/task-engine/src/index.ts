@@ -1,4 +1,5 @@
 export type { NewTask } from './new-task.ts';
+export { isTooMany } from './open-limit.ts';
 export { backoffMs, postponed, postponedMs } from './postponed.ts';
 export type { TaskAction, TaskScope } from './task-control.ts';
 export { createTaskEngine, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createOpenLimit } from './open-limit.ts';
+import { createOpenLimit, isTooMany } from './open-limit.ts';
 
 const REFUSED = { code: 'RATE_LIMITED' };
 
@@ -45,6 +45,20 @@ it('the limit holds, in one call and over many', async () => {
   for (let added = 0; added < 10; added += 1) await add();
   await expect(add()).rejects.toMatchObject(REFUSED);
   expect(of(3)).toBe(10_000);
+});
+
+it('who asks for more than there can ever be is told so, and who asks for less only where others are in the way', async () => {
+  for (const [before, most, count, expected] of [
+    [0, 20_000, 10_001, true],
+    [0, 5_000, 5_001, true],
+    [9_990, 20_000, 11, false],
+  ] as const) {
+    const error = await open(before, most)
+      .add(count)
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject(REFUSED);
+    expect([before, most, isTooMany(error)]).toEqual([before, most, expected]);
+  }
 });
 
 it.each([1, 300, 1_000, 4_000])(

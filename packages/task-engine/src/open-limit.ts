@@ -23,7 +23,7 @@ export interface OpenLimit {
    * Takes room for these tasks.
    *
    * @returns is to be called once they are in the store, or may be
-   * @throws AppError RATE_LIMITED: their creator has too many, or all together have
+   * @throws AppError RATE_LIMITED: their creator has too many, or all together have; with {@link isTooMany}, these alone are too many
    */
   take(tasks: readonly Pick<NewTask<unknown>, 'id' | 'creator'>[]): Promise<() => void>;
 }
@@ -37,6 +37,11 @@ export interface OpenLimitOptions {
   readonly mostOfAll: () => Promise<number>;
   /** Monotonic. */
   readonly nowMs: () => number;
+}
+
+/** Whether tasks were refused that are too many at a time even where there are no others: to wait helps nothing. */
+export function isTooMany(error: unknown): boolean {
+  return AppError.is(error, 'RATE_LIMITED') && error.details.isTooMany === true;
 }
 
 /** Bounds how many tasks of each user, and of all, have not ended. */
@@ -62,6 +67,12 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
       const beyond = tasks.every(({ id }) => id !== undefined) ? BEYOND_FOR_FOLLOW_UPS : 1;
       const taken: { tally: OpenTally; count: number }[] = [];
       const takeOf = async (tally: OpenTally, count: number, most: number, refusal: string, mayGo = beyond) => {
+        if (count > mayGo * most) {
+          const details = { isTooMany: true };
+          throw new AppError('RATE_LIMITED', `${count} tasks at a time are too many: there may be ${Math.floor(mayGo * most)}`, {
+            details,
+          });
+        }
         if (!(await tally.take(count, mayGo * most))) throw new AppError('RATE_LIMITED', refusal);
         taken.push({ tally, count });
       };

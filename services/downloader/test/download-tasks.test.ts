@@ -121,5 +121,11 @@ it('transfers that find no room in the queue have their download wait for it, an
     message: 'waits until other tasks have ended',
     details: { postponedMs: 30_000 },
   });
+  // One whose results would find none in an empty queue either does not wait for ever.
+  const other = { ...parent, id: randomUUID() };
+  await expect(queueTransfers(other, resultsOf(11))).rejects.toMatchObject({
+    message: '11 tasks at a time are too many: there may be 10',
+    details: { isTooMany: true },
+  });
   await close();
 });

@@ -29,6 +29,10 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     if (again) await seeds.end(again);
     expect(await seeds.takeDue(at(10_000), at(20_000))).toBeUndefined();
     expect(await seeds.leaveFile('task-1', 'film')).toBe(false);
+    // One that stays for ever is given up, and one that nobody noted.
+    for (const taskId of ['task-2', 'task-3']) await seeds.endNow(taskId, at(20_000));
+    expect(await seeds.takeDue(at(20_000), at(50_000))).toMatchObject({ _id: 'task-2' });
+    expect(await seeds.takeDue(at(20_000), at(50_000))).toBeUndefined();
   } finally {
     await connection.close();
     await store.stop();

@@ -23,11 +23,14 @@ afterEach(() => dir.remove());
  *
  * @param choosesIds the tool takes ids of ours
  */
-function openDownload(choosesIds = true) {
+function openDownload(choosesIds = true, seedMinutes = 0) {
   const atRest = randomBytes(32);
   /** By id, the folder. */
   const known = new Map<string, string>();
   const queued: string[] = [];
+  /** What was said of seeds. */
+  const seeding: string[] = [];
+  let onQueue = async () => {};
   let onAdd = async () => {};
   let lastId = 0;
   const tool: ExternalTool = {
@@ -60,19 +63,23 @@ function openDownload(choosesIds = true) {
       settingsOf: () => Promise.reject(new Error('nobody asks')),
       requireReady: async () => {},
       readyNames: async () => [],
-      seedMinutes: async () => 0,
+      seedMinutes: async () => seedMinutes,
     },
     working: { require: async () => {}, notWorking: () => [] },
     seeds: {
       init: async () => {},
-      add: async () => {},
+      add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
+      endNow: async (taskId) => void seeding.push(`end ${taskId}`),
       leaveFile: async () => false,
       takeDue: async () => undefined,
       end: async () => {},
     },
     toolsDir: dir.path,
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
-    queueTransfers: async (_run, transfers) => void queued.push(...transfers.map(({ name }) => name)),
+    async queueTransfers(_run, transfers) {
+      await onQueue();
+      queued.push(...transfers.map(({ name }) => name));
+    },
     keepReserve: async () => {},
     onBytes: () => {},
   });
@@ -92,10 +99,15 @@ function openDownload(choosesIds = true) {
   return {
     known,
     queued,
+    seeding,
+    tool,
     saved: () => saved,
     folder: toolFolder(dir.path, 'aria2', 'task-1').path,
     duringAdd(run: () => Promise<void>) {
       onAdd = run;
+    },
+    beforeQueue(run: () => Promise<void>) {
+      onQueue = run;
     },
     run: () =>
       tasks.run(run, saved, async (state) => {
@@ -149,4 +161,33 @@ it('who finds its results gone, handed over by an earlier run, is done', async (
   await rm(folder, { recursive: true });
   await run();
   expect(queued).toEqual(['film']);
+});
+
+it.each([0, 10])('a download whose results wait for room asks nothing of its tool any more, seeding %i minutes', async (minutes) => {
+  const { known, queued, seeding, tool, beforeQueue, run, drop, folder } = openDownload(true, minutes);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  beforeQueue(() => Promise.reject(new Error('no room')));
+  await expect(run()).rejects.toThrow('no room');
+  expect([[...known.keys()], seeding]).toEqual(minutes === 0 ? [[], []] : [['id-1'], ['add id-1']]);
+  // Somebody else has the same torrent there by now, and then the tool is away.
+  known.set('id-1', '/elsewhere');
+  await expect(run()).rejects.toThrow('no room');
+  expect([[...known.keys()], seeding]).toEqual([['id-1'], minutes === 0 ? [] : ['add id-1']]);
+  Object.assign(tool, { remove: () => Promise.reject(new Error('away')) });
+  beforeQueue(async () => {});
+  await run();
+  expect(queued).toEqual(['film']);
+  await drop();
+  expect([[...known.keys()], seeding.at(-1)]).toEqual([['id-1'], 'end task-1']);
+});
+
+it('who is refused by the tool before anything is begun leaves nothing to be looked for there', async () => {
+  const { tool, run, drop, saved } = openDownload(false);
+  const nothing = () => Promise.reject(new Error('nobody asks'));
+  Object.assign(tool, { add: nothing, remove: nothing, removeFrom: nothing });
+  tool.requireNew = () => Promise.reject(new Error('it is there already'));
+  await expect(run()).rejects.toThrow('it is there already');
+  expect(saved()).toBeUndefined();
+  await drop();
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, configKey, readConfig, schemas } from './config.ts';
+import { ConfigError, configKey, readConfig, schemas, taskKeys } from './config.ts';
 import { Secret } from './secret.ts';
 
 const definition = {
@@ -28,6 +28,12 @@ describe('configuration', () => {
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(/PORT: .*\n.*SECRET: must be at least 32 bytes/s);
     expect(read).not.toThrow(/short-secret/);
+  });
+
+  it('the tasks of all have no limit, or one that leaves room for a big download', () => {
+    const read = (text: string) => readConfig(taskKeys, { WHARF_TASKS_OF_ALL: text }).tasksOfAll;
+    expect([read(''), read('0'), read('1000')]).toEqual([undefined, Number.POSITIVE_INFINITY, 1_000]);
+    for (const text of ['999', '1', '-1', '1000.5']) expect(() => read(text)).toThrow(ConfigError);
   });
 
   it('a variable without a default is documented as required', () => {

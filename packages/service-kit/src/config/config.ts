@@ -190,6 +190,9 @@ export const egressKeys = {
   ),
 } as const;
 
+/** With less than that one user's folder or download would find no room. */
+const LEAST_TASKS_OF_ALL = 1_000;
+
 /** Of services that queue tasks. */
 export const taskKeys = {
   tasksOfAll: configKey(
@@ -197,9 +200,9 @@ export const taskKeys = {
     z.coerce
       .number('must be a number')
       .int()
-      .min(0)
+      .refine((number) => number === 0 || number >= LEAST_TASKS_OF_ALL, `must be 0, or ${LEAST_TASKS_OF_ALL} at least`)
       .transform((number) => number || Number.POSITIVE_INFINITY)
       .optional(),
-    'Tasks of one service (copies, moves, removals and uploads, or downloads) that all users may have together that have not ended; 0 is no limit. Empty: 30000 in the built-in store, no limit in another one.',
+    'Tasks of one service (copies, moves, removals and uploads, or downloads) that all users may have together that have not ended; 0 is no limit, 1000 the least one. Empty: 30000 in the built-in store, no limit in another one.',
   ),
 } as const;

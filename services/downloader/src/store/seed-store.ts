@@ -6,6 +6,8 @@ export interface SeedStore {
   init(): Promise<void>;
   /** @param removeAt undefined: it stays for ever. */
   add(seed: { taskId: string; tool: string; toolId: string; removeAt: Date | undefined }): Promise<void>;
+  /** Its time is over at once, if it was noted. */
+  endNow(taskId: string, now: Date): Promise<void>;
   /** Notes a file that is to be removed when the seeding ends; false when the seed is gone. */
   leaveFile(taskId: string, name: string): Promise<boolean>;
   /** Takes a seed whose time is over. No other replica gets it before `again`. */
@@ -23,6 +25,9 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async add({ taskId, tool, toolId, removeAt }) {
       const seed = { tool, tool_id: toolId, remove_at: removeAt ?? null };
       await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
+    },
+    async endNow(taskId, now) {
+      await model.updateOne({ _id: taskId }, { $set: { remove_at: now } });
     },
     async leaveFile(taskId, name) {
       const found = await model.updateOne({ _id: taskId }, { $addToSet: { left_files: name } });

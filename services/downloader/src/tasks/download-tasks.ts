@@ -5,6 +5,7 @@ import {
   createTaskEngine,
   defineTaskKind,
   derivedTaskId,
+  isTooMany,
   type NewTask,
   postponed,
   postponedMs,
@@ -134,7 +135,9 @@ export function createDownloadTasks(
       const missing = all.filter(({ name }) => !names.has(name));
       await engine.addAll(transferKind, missing).catch((error) => {
         // What was downloaded must not be given up because others have queued so much.
-        throw AppError.is(error, 'RATE_LIMITED') ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS) : error;
+        throw AppError.is(error, 'RATE_LIMITED') && !isTooMany(error)
+          ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS)
+          : error;
       });
     },
   };

@@ -126,6 +126,7 @@ async function begin(
   try {
     const source = await vetSource({ policy: network.policy, network }, tool, unseal(context.kit.keys.atRest, run.input.url), run.signal);
     await folder.make();
+    await tool.requireNew?.(source, folder.path, run.signal);
     const id = tool.newId?.(source);
     await note(id ?? '');
     const added = await tool.add(source, folder.path, run.signal, id);

@@ -5,6 +5,7 @@ import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
+import type { ExternalTool } from '../tools/external-tool.ts';
 import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { WorkingTools } from '../tools/working-tools.ts';
@@ -64,6 +65,14 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     );
   };
 
+  /** Takes it out of the tool, or notes when that is to be. */
+  const release = async (run: ToolRun, tool: ExternalTool, toolId: string): Promise<void> => {
+    const minutes = await tools.seedMinutes(tool.name);
+    if (minutes === 0) return tool.remove(toolId);
+    const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS);
+    await seeds.add({ taskId: run.id, tool: tool.name, toolId, removeAt });
+  };
+
   return {
     async run(run, saved, save) {
       const tool = await tools.get(run.input.tool);
@@ -82,23 +91,16 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         }
         await save({ toolId, isFinished: true, isHandedOver: false });
       }
-      // From here on everything may happen twice.
-      const minutes = await tools.seedMinutes(tool.name);
-      if (minutes === 0) await tool.remove(toolId);
-      else
-        await seeds.add({
-          taskId: run.id,
-          tool: tool.name,
-          toolId,
-          removeAt: minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS),
-        });
+      // From here on everything may happen twice, but what was handed over is no longer asked for: it may be somebody else's by now.
+      if (!saved?.isHandedOver) await release(run, tool, toolId);
       await handOver(run, folder, saved?.isHandedOver === true, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
     async drop(run, saved) {
       const tool = await tools.get(run.input.tool);
       const folder = toolFolder(toolsDir, tool.name, run.id);
-      if (saved) await (saved.toolId === '' ? tool.removeFrom(folder.path) : tool.remove(saved.toolId));
+      if (saved?.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
+      else if (saved) await (saved.toolId === '' ? tool.removeFrom(folder.path) : tool.remove(saved.toolId));
       await folder.remove();
     },
   };

@@ -32,6 +32,11 @@ export interface ExternalTool {
    */
   newId?(source: ToolSource): string | undefined;
   /**
+   * Looks before anything is begun, where {@link add} leaves nothing of ours in the tool when it refuses.
+   * @throws AppError FAILED_PRECONDITION: the tool has it already, in another folder
+   */
+  requireNew?(source: ToolSource, directory: string, signal: AbortSignal): Promise<void>;
+  /**
    * Begins a download into a folder of its own, or finds the one that was begun there. @param id of {@link newId}
    * @returns the id by which it is found again
    */

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NO_EGRESS } from '../../src/driver-contract/open-context.ts';
 import { RcloneClient } from '../../src/drivers/rclone/client.ts';
 import { Rcd } from '../../src/drivers/rclone/rcd.ts';
-import { type RcdProcess, startRcd } from '../../src/drivers/rclone/rcd-process.ts';
+import { mostMemory, type RcdProcess, startRcd } from '../../src/drivers/rclone/rcd-process.ts';
 
 const program = await ensureCommand('rclone', 'rclone');
 
@@ -112,6 +112,17 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
     expect(next.authorization).not.toBe(first.authorization);
     expect((await ask(next, 'rc/noopauth')).status).toBe(200);
   });
+});
+
+it('rclone may take half of the memory that its process may have, however much that is', () => {
+  const gib = 1024 ** 3;
+  for (const [total, constrained, most] of [
+    [2, 0, 1],
+    [64, 0, 32],
+    [64, 16, 8],
+    [8, 2 ** 33, 4],
+  ] as const)
+    expect(mostMemory(total * gib, constrained * gib)).toBe(most * gib);
 });
 
 it('a machine without rclone is told so, each time', async () => {

@@ -169,3 +169,16 @@ it('what is left of a torrent whose adding was broken off is taken out when it c
   await tool.removeFrom('/downloads/qbittorrent/none');
   expect(removed).toHaveLength(1);
 });
+
+it('a torrent that somebody else has there is refused before anything is begun, and one of the same folder is not', async () => {
+  const there = { hash: HASH, save_path: `${FOLDER}-2`, state: 'uploading', progress: 1, completed: 1, amount_left: 0, size: 1 };
+  const client = {
+    get: async () => JSON.stringify([there]),
+    post: () => Promise.reject(new Error('nothing is added')),
+    version: async () => '',
+  };
+  const tool = createQbittorrentTool(client, async () => undefined);
+  const source = { kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH } as const;
+  await expect(tool.requireNew?.(source, FOLDER, signal)).rejects.toThrow('in qBittorrent already');
+  await tool.requireNew?.(source, `${FOLDER}-2/`, signal);
+});

@@ -57,6 +57,10 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
     name: 'qBittorrent',
     kinds: new Set(['magnet', 'torrent'] as const),
     needsReplica: false,
+    async requireNew(source, directory, signal) {
+      const known = 'hash' in source && (await info(source.hash, signal));
+      if (known) requireIn(directory, known);
+    },
     async add(source, directory, signal) {
       if (source.kind !== 'magnet' && source.kind !== 'torrent')
         throw new AppError('UNSUPPORTED_OPERATION', 'qBittorrent takes torrents only');
@@ -76,8 +80,7 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
       for (let look = 0; look < LOOKS; look++) {
         const torrent = known ?? (await info(hash, signal));
         if (torrent) {
-          if (!isSameFolder(torrent.save_path, directory))
-            throw new AppError('FAILED_PRECONDITION', 'this torrent is in qBittorrent already');
+          requireIn(directory, torrent);
           return hash;
         }
         await pause(LOOK_MS);
@@ -110,4 +113,9 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
     },
     version: (signal) => client.version({ signal }),
   };
+}
+
+/** @throws AppError FAILED_PRECONDITION: it is somebody else's */
+function requireIn(directory: string, torrent: { readonly save_path: string }): void {
+  if (!isSameFolder(torrent.save_path, directory)) throw new AppError('FAILED_PRECONDITION', 'this torrent is in qBittorrent already');
 }

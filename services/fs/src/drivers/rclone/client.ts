@@ -84,6 +84,8 @@ const SLOW_MS = 600_000;
 const SUSPECT_AFTER_MS = 10_000;
 /** A remote is made anew at most so often because connections of it had broken, in milliseconds: each has its own, and logs in anew. */
 const RENEWED_EVERY_MS = 5_000;
+/** A listing that the child was ended for is worth asking for again after so long: too long for whoever asks again by itself. */
+const LIST_AGAIN_MS = 60_000;
 /** How long a remote stays that is no longer used. */
 const FORGET_MS = 60_000;
 /** How long the end of an upload that was broken off is waited for: rclone removes what came of it. */
@@ -168,10 +170,20 @@ export class RcloneClient {
     const ended = new AbortController();
     const until = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
     try {
-      const answer = await this.#ask('operations/list', { remote: folder, opt: this.#shown }, until, true);
+      const answer = await this.#withRemote(until, (process, name) => this.#postList(process, name, folder, until), true);
       for await (const item of readJsonList(boundedBody(answer, until), until)) yield toRemoteEntry(parse(itemSchema, item));
     } finally {
       ended.abort();
+    }
+  }
+
+  /** @throws AppError also one that nobody asks again after: the listing may be what made the child end, and with it all that is under way */
+  async #postList(process: RcdProcess, name: string, folder: Place, signal: AbortSignal): Promise<IncomingMessage> {
+    try {
+      return await this.#post(process, 'operations/list', { fs: `${name}:`, remote: folder, opt: this.#shown }, signal);
+    } catch (error) {
+      if (!AppError.is(error) || error !== process.ended.reason) throw error;
+      throw new AppError(error.code, error.message, { cause: error, details: { ...error.details, retryAfterMs: LIST_AGAIN_MS } });
     }
   }
 

@@ -221,7 +221,9 @@ export class RcloneDriver implements StorageDriver {
       yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal }), signal);
     } catch (error) {
       throwIfAborted(until);
-      if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
+      if (directory === MOUNT_ROOT || AppError.is(error, 'STORAGE_LOGIN_FAILED')) throw error;
+      // Nobody is there to be asked before that time.
+      if (AppError.is(error) && error.details.retryAfterMs !== undefined) throw error;
       // Servers have many words for a file that was taken for a folder.
       const there = await this.#root.find(directory, { signal: until });
       if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
@@ -318,8 +320,11 @@ export class RcloneDriver implements StorageDriver {
       // rclone looks for what it has renamed there.
       if (this.#movesByRename) return;
       placed = await this.#client.findFile(to, {});
-      if (placed === undefined || (sizeBytes !== undefined && placed.sizeBytes !== sizeBytes))
-        throw storageError('STORAGE_UNAVAILABLE', new Error(`${sizeBytes} bytes were moved, the server has ${placed?.sizeBytes}`));
+      if (placed !== undefined && (sizeBytes === undefined || placed.sizeBytes === sizeBytes)) return;
+      // The name must be free for what stepped aside. It may be all that there is of what was moved.
+      if (placed && (await this.#client.findFile(from, {}))) await whenUnused(() => this.#client.removeFile(to, {}));
+      else if (placed) await moveSurely(this.#client, to, from, false);
+      throw storageError('STORAGE_UNAVAILABLE', new Error(`${sizeBytes} bytes were moved, the server has ${placed?.sizeBytes}`));
     });
     return placed;
   }

@@ -80,3 +80,39 @@ it('a file that is moved onto another one has its old name still where the serve
   await refuses('STORAGE_UNAVAILABLE', driver.rename(at('/other'), at('/file'), { overwrite: true }));
   expect(Object.fromEntries(files)).toEqual({ file: 3, other: 5 });
 });
+
+/** A server that loses a byte of what gets the name of a file that stepped aside. @param keeps it leaves the source where it was */
+async function openLoser(files: Map<string, number>, keeps: boolean): Promise<Required<StorageDriver>> {
+  let moves = 0;
+  return openRemote(files, (moved) => {
+    const size = files.get(moved.srcRemote) ?? 0;
+    rename(files, moved);
+    moves += 1;
+    if (moves !== 2) return;
+    files.set(moved.dstRemote, size - 1);
+    if (keeps) files.set(moved.srcRemote, size);
+  });
+}
+
+it.each([false, true])(
+  'a file that is replaced is there again where the new one has lost a byte (and its source is there: %s)',
+  async (keeps) => {
+    const files = new Map([['file', 3]]);
+    const driver = await openLoser(files, keeps);
+    await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'new content'));
+    await expect.poll(() => [...files]).toEqual([['file', 3]]);
+  },
+);
+
+it.each([false, true])(
+  'what is left of a file that lost a byte as it was moved onto another one has its old name (whole: %s)',
+  async (keeps) => {
+    const files = new Map([
+      ['file', 3],
+      ['other', 5],
+    ]);
+    const driver = await openLoser(files, keeps);
+    await refuses('STORAGE_UNAVAILABLE', driver.rename(at('/other'), at('/file'), { overwrite: true }));
+    await expect.poll(() => Object.fromEntries(files)).toEqual({ file: 3, other: keeps ? 5 : 4 });
+  },
+);

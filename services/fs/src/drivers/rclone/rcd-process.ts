@@ -29,8 +29,7 @@ const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 /** What the shell says of a program that is not there (POSIX, 2.8.2). */
 const NOT_FOUND = 127;
 const MAX_SAID_BYTES = 4_096;
-/** All that it may take of memory, and the part of what this process may have that is never passed. It gathers all of a listing before it answers. */
-const MOST_MEMORY_BYTES = 4 * 1024 ** 3;
+/** The part of the memory that this process may have that it may take. It gathers all of a listing before it answers. */
 const MOST_MEMORY_PART = 0.5;
 /** From this part on it looks for garbage all the time. */
 const TIDY_FROM = 0.8;
@@ -167,10 +166,12 @@ function openNameless(text: string): number {
   }
 }
 
-function mostMemory(): number {
-  // Without a bound it is 0, or more than there is.
-  const ours = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  return Math.floor(Math.min(MOST_MEMORY_BYTES, ours * MOST_MEMORY_PART));
+/**
+ * @param constrained bytes that the system leaves this process: without a bound it is 0, or more than there is
+ * @internal for its test
+ */
+export function mostMemory(total = totalmem(), constrained = process.constrainedMemory()): number {
+  return Math.floor(Math.min(total, constrained || Number.POSITIVE_INFINITY) * MOST_MEMORY_PART);
 }
 
 /** @param onMore called once. Never where the system does not tell */
