@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import { childPath, MOUNT_ROOT, type MountPath, parseEntryName } from '@wharf/paths';
 import { operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
@@ -195,7 +196,8 @@ async function removeAll(
   let failure: unknown;
   for (const path of paths) {
     try {
-      await driver.remove(path, { signal: watchdog.signal, recursive: false });
+      // Whoever is to have removed it by then may wait for the outcome for longer.
+      await unlessAborted(watchdog.signal, driver.remove(path, { signal: watchdog.signal, recursive: false }));
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND')) continue;
       leftBehind.push(path.slice(MOUNT_ROOT.length));
