@@ -4,6 +4,7 @@ export { type Certificate, makeCertificate } from './certificate.ts';
 export { type ContainerEngine, startContainerEngine } from './container-engine.ts';
 export { ensureBaseImage, ensurePackageImage } from './container-image.ts';
 export { describeContent, generateContent, lendPieces } from './content.ts';
+export { type CountedTurns, countTurns } from './count-turns.ts';
 export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, ensureDocumentDbImage, startDocumentDb } from './document-db.ts';
 export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';

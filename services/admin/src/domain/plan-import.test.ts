@@ -1,3 +1,4 @@
+import { countTurns } from '@wharf/harness';
 import { describe, expect, it } from 'vitest';
 import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
@@ -290,17 +291,11 @@ describe('a file of very many records', () => {
   const json = JSON.stringify({ encrypted: '', settings: [], users, storages: [], metas: [] });
 
   it('leaves room for others while it is read', async () => {
-    let turns = 0;
-    let isOver = false;
-    const next = () => {
-      turns += 1;
-      if (!isOver) setImmediate(next);
-    };
-    setImmediate(next);
+    const turns = countTurns();
     const { users: read } = await readDocument(json);
-    isOver = true;
+    turns.stop();
     expect(read).toHaveLength(50_000);
-    expect(turns).toBeGreaterThan(0);
+    expect(turns.count()).toBeGreaterThan(0);
   });
 
   it('is read no longer than its caller waits', async () => {

@@ -107,8 +107,10 @@ async function within<Result>(
   limitMs: number,
   options: CallOptions | undefined,
   run: (call: CallOptions) => Promise<Result>,
+  prepare?: (watchdog: Watchdog) => void,
 ): Promise<Result> {
   const watchdog = new Watchdog(options?.signal);
+  prepare?.(watchdog);
   watchdog.arm(limitMs);
   try {
     return await watchdog.guard(inTurn(watchdog, run));
@@ -118,15 +120,8 @@ async function within<Result>(
 }
 
 /** The same of what a server goes on with when its caller has left: it is over when it is done or taken back. */
-async function outcomeWithin<Result>(limitMs: number, options: CallOptions, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
-  const watchdog = new Watchdog(options.signal);
-  watchdog.awaitOutcome();
-  watchdog.arm(limitMs);
-  try {
-    return await watchdog.guard(inTurn(watchdog, run));
-  } finally {
-    watchdog.dispose();
-  }
+function outcomeWithin<Result>(limitMs: number, options: CallOptions, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
+  return within(limitMs, options, run, (watchdog) => watchdog.awaitOutcome());
 }
 
 /** What is asked before a step takes its own time. */

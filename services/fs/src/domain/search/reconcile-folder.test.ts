@@ -1,3 +1,4 @@
+import { countTurns } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import type { Folder } from '../reading/listed-entries.ts';
@@ -20,13 +21,7 @@ it('the names of a folder of hundreds of thousands are looked at in turns with o
       put += 1;
     },
   } as unknown as SearchIndex;
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
+  const turns = countTurns();
   const walk = {
     snapshot,
     scope: indexScope(snapshot),
@@ -38,7 +33,7 @@ it('the names of a folder of hundreds of thousands are looked at in turns with o
     signal: new AbortController().signal,
   };
   expect(await reconcileFolder(walk, vpath('/'))).toBe(NAMES);
-  isOver = true;
+  turns.stop();
   expect(put).toBe(NAMES / 1_000);
-  expect(turns).toBeGreaterThan(5);
+  expect(turns.count()).toBeGreaterThan(5);
 });

@@ -1,3 +1,4 @@
+import { countTurns } from '@wharf/harness';
 import { RE2JS } from 're2js';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { actor, openTree } from '../../testing/memory-tree.ts';
@@ -11,16 +12,10 @@ it('C19: a costly pattern over many names leaves room for other work, and ends w
   const memory = await openTree({});
   for (let number = 0; number < 100; number += 1) await memory.put(`/d/${'az'.repeat(120)}${number}`, '');
   const request = { src_dir: '/d', src_name_regex: COSTLY, new_name_regex: 'x' };
-  let turns = 0;
-  let isOver = false;
-  const takeTurns = () => {
-    turns += 1;
-    if (!isOver) setImmediate(takeTurns);
-  };
-  setImmediate(takeTurns);
+  const turns = countTurns();
   await regexRename(memory.operation(), request);
-  isOver = true;
-  expect(turns).toBeGreaterThan(10);
+  turns.stop();
+  expect(turns.count()).toBeGreaterThan(10);
 
   const gone = new AbortController();
   setImmediate(() => gone.abort());
