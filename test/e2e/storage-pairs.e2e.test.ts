@@ -1,7 +1,8 @@
-import { startStandalone, waitFor } from '@wharf/harness';
+import { startStandalone } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
 import { KINDS, type Kind, mountEvery, startServers } from './support/every-storage.ts';
 import { carry, carryThroughKill, clear, plantTree, treeOf } from './support/storage-pairs.ts';
+import { waitForNone } from './support/wait-for-none.ts';
 import { openWorld } from './support/world.ts';
 
 type Pair = readonly [from: Kind, to: Kind];
@@ -72,7 +73,7 @@ describe.runIf(servers !== undefined)('trees between all kinds of storages', asy
     });
     expect(await treeOf(world, `${target}/tree`)).toEqual(planted);
     expect(await treeOf(world, source)).toEqual(verb === 'move' ? ['/'] : planted.map((line) => `/tree${line}`).sort());
-    await waitFor('our half-done work to be gone', async () => (await every.leftovers()).length === 0, { withinMs: 30_000 });
+    await waitForNone('our half-done work', every.leftovers, { withinMs: 30_000 });
     await clear(world, places[to].folder, 'through');
     if (verb === 'move') await clear(world, places[from].folder, 'away');
   });

@@ -4,11 +4,11 @@ import { currentOwner, newOwnedName, ownerOf } from '@wharf/owned-names';
 import { createGate, parseJson } from '@wharf/pace';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
-import { type NewObject, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
+import { type NewObject, type OpenUpload, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 import type { Taken } from './store-clock.ts';
 
-/** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process. */
+/** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process: from before it begins, and with its id as soon as that is told. */
 export interface NotedUploads {
   begin(key: string, object: NewObject, options: CallOptions): Promise<NotedUpload>;
   /** Ends what is under way no more: in this process, and of those that have ended; of other hosts what is two days old. Nothing without a note of ours is touched. */
@@ -31,98 +31,178 @@ const MAX_SWEPT_PAGES = 20;
 const CLEAN_UP_MS = 20_000;
 /** Before what the store did not hear is said again, in milliseconds; the last pause is repeated. */
 const PAUSES_MS: readonly number[] = [500, 2_000, 10_000, 60_000];
+/** Those that are tried again; a store could show notes for ever. */
+const MAX_WAITING = 1_000;
+/** So late a store may still begin an upload that it was asked for. */
+const LATE_BEGIN_MS = 120_000;
+/** Dates of one store's servers differ by so much. */
+const CLOCK_STEPS_MS = 2_000;
 /** So many notes are read at once. */
 const PARALLEL_NOTES = 8;
 const NOTE_TYPE = 'application/json';
 /** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
 const underWay = new Set<string>();
 
+interface Note {
+  readonly key: string;
+  /** Undefined: the store has not told it, and may have begun the upload or not. */
+  readonly id?: string | undefined;
+}
+
 /** @param closing aborted when the storage is closed */
 export function createNotedUploads(client: S3Client, keyPrefix: string, closing: AbortSignal): NotedUploads {
-  const folder = `${keyPrefix}${UPLOADS_FOLDER}/`;
-  const self = currentOwner();
-  const cleanUp = async (noteKey: string, key: string, id: string) => {
-    const options = { signal: AbortSignal.timeout(CLEAN_UP_MS) };
-    await client.abortUpload(key, id, options);
-    await client.delete(noteKey, options);
-  };
-  const cleanUpLater = async (noteKey: string, key: string, id: string) => {
-    for (let failures = 0; ; failures += 1) {
-      await wait(PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)], undefined, { signal: closing, ref: false });
-      const isDone = await cleanUp(noteKey, key, id).then(
-        () => true,
-        () => false,
-      );
-      if (isDone) return;
-    }
-  };
+  const notes = createNotes(client, `${keyPrefix}${UPLOADS_FOLDER}/`);
+  const end = createEnding(client, notes, closing);
   return {
     async begin(key, object, options) {
-      const id = await client.createUpload(key, object, options);
-      const name = newOwnedName(self);
-      const noteKey = folder + name;
-      const abort = async () => {
-        try {
-          await cleanUp(noteKey, key, id);
-        } catch {
-          // What is left when the storage is closed is swept by its next opening.
-          cleanUpLater(noteKey, key, id).catch(() => undefined);
-        } finally {
-          underWay.delete(name);
-        }
-      };
+      const name = notes.newName();
       underWay.add(name);
+      let id: string | undefined;
+      const abort = async () => {
+        await end(name, { key, id });
+        underWay.delete(name);
+      };
       try {
-        await client.put(noteKey, payloadOf(JSON.stringify({ key, id }), false), { contentType: NOTE_TYPE }, false, options);
+        await notes.write(name, { key }, options);
+        id = await client.createUpload(key, object, options);
       } catch (error) {
         await abort();
         throw error;
       }
+      const begun = id;
+      // Beside the first parts. Where it fails, the note of before leads to the upload.
+      const noted = notes.write(name, { key, id }, options).catch(() => undefined);
       return {
         id,
         async complete(parts, isNew, given) {
-          const taken = await client.completeUpload(key, id, parts, isNew, given);
+          const taken = await client.completeUpload(key, begun, parts, isNew, given);
+          await noted;
           underWay.delete(name);
           // The file is there: a note that stays leads to an upload that is gone.
-          await client.delete(noteKey, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
+          await notes.remove(name, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
           return taken;
         },
-        abort,
+        async abort() {
+          await noted;
+          await abort();
+        },
       };
     },
     async keysUnderWay(options) {
+      return (await notes.all(options))?.flatMap(({ note }) => (note ? [note.key] : []));
+    },
+    async sweep(options) {
+      for await (const name of notes.left(options)) {
+        const note = await notes.read(name, options);
+        if (note?.key.startsWith(keyPrefix)) await end(name, note);
+      }
+    },
+  };
+}
+
+type Notes = ReturnType<typeof createNotes>;
+
+/** The notes of uploads: small objects of one folder, whose names tell who wrote them. */
+function createNotes(client: S3Client, folder: string) {
+  const self = currentOwner();
+  const isLeft = (name: string, modifiedAt: Date) =>
+    (ownerOf(name, self) === 'self' && !underWay.has(name)) || isAbandoned(name, modifiedAt.getTime(), self, Date.now(), OTHERS_MAX_AGE_MS);
+  const read = async (name: string, options: CallOptions): Promise<Note | undefined> => {
+    try {
+      const note: unknown = parseJson(await client.readText(folder + name, options));
+      if (typeof note !== 'object' || note === null) return undefined;
+      const [key, id]: unknown[] = [Reflect.get(note, 'key'), Reflect.get(note, 'id')];
+      return typeof key === 'string' ? { key, id: typeof id === 'string' ? id : undefined } : undefined;
+    } catch (error) {
+      // Another replica swept it.
+      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  };
+  return {
+    newName: () => newOwnedName(self),
+    read,
+    write: (name: string, note: Note, options: CallOptions) =>
+      client.put(folder + name, payloadOf(JSON.stringify(note), false), { contentType: NOTE_TYPE }, false, options),
+    remove: (name: string, options: CallOptions) => client.delete(folder + name, options),
+    /** Undefined: it is gone. */
+    async writtenAt(name: string, options: CallOptions) {
+      return (await client.findHead(folder + name, options))?.modifiedAt;
+    },
+    /** Undefined: there are more than a page. */
+    async all(options: CallOptions) {
       const { objects, isLast } = await client.firstPage({ prefix: folder, maxKeys: PAGE_KEYS, signal: options.signal });
       if (!isLast) return undefined;
       const gate = createGate(PARALLEL_NOTES);
-      const notes = await Promise.all(objects.map((object) => gate.run(() => readNote(client, object.key, options))));
-      return notes.flatMap((note) => (note ? [note.key] : []));
+      const reading = objects.map(({ key, modifiedAt }) =>
+        gate.run(async () => {
+          const name = key.slice(folder.length);
+          return { name, isLeft: isLeft(name, modifiedAt), note: await read(name, options) };
+        }),
+      );
+      return Promise.all(reading);
     },
-    async sweep(options) {
+    /** The names of those whose process runs no more. */
+    async *left(options: CallOptions): AsyncGenerator<string, void> {
       let pages = 0;
       for await (const { objects } of client.pages({ prefix: folder, ...options })) {
         pages += 1;
         if (pages > MAX_SWEPT_PAGES) return;
-        for (const { key: noteKey, modifiedAt } of objects) {
-          const name = noteKey.slice(folder.length);
-          const isLeft = ownerOf(name, self) === 'self' && !underWay.has(name);
-          if (!isLeft && !isAbandoned(name, modifiedAt.getTime(), self, Date.now(), OTHERS_MAX_AGE_MS)) continue;
-          const note = await readNote(client, noteKey, options);
-          if (note?.key.startsWith(keyPrefix)) await cleanUp(noteKey, note.key, note.id);
+        for (const { key, modifiedAt } of objects) {
+          const name = key.slice(folder.length);
+          if (isLeft(name, modifiedAt)) yield name;
         }
       }
     },
   };
 }
 
-async function readNote(client: S3Client, noteKey: string, options: CallOptions): Promise<{ key: string; id: string } | undefined> {
-  try {
-    const note: unknown = parseJson(await client.readText(noteKey, options));
-    if (typeof note !== 'object' || note === null) return undefined;
-    const [key, id]: unknown[] = [Reflect.get(note, 'key'), Reflect.get(note, 'id')];
-    return typeof key === 'string' && typeof id === 'string' ? { key, id } : undefined;
-  } catch (error) {
-    // Another replica swept it.
-    if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
-    throw error;
-  }
+/** @returns takes back an upload and its note, whatever anybody's signal says; it never rejects, and goes on later until the storage is closed: then its next opening does */
+function createEnding(client: S3Client, notes: Notes, closing: AbortSignal): (name: string, note: Note) => Promise<void> {
+  /** The uploads that began when a note without an id was made. Undefined: others have noted one of the same key, and not its id. */
+  const unnamed = async (name: string, key: string, notedAt: Date, options: CallOptions): Promise<readonly string[] | undefined> => {
+    const sinceMs = notedAt.getTime() - CLOCK_STEPS_MS;
+    const isOfThen = ({ startedAt }: OpenUpload) => startedAt.getTime() >= sinceMs && startedAt.getTime() <= sinceMs + LATE_BEGIN_MS;
+    const begun = (await client.listUploads(key, options)).filter((upload) => upload.key === key && isOfThen(upload));
+    if (begun.length === 0) return [];
+    // After the uploads: those of others had their notes by then.
+    const others = (await notes.all(options))?.filter((other) => other.name !== name && other.note?.key === key);
+    if (!others || others.some(({ note, isLeft }) => note?.id === undefined && !isLeft)) return undefined;
+    const known = new Set(others.map(({ note }) => note?.id));
+    return begun.filter(({ id }) => !known.has(id)).map(({ id }) => id);
+  };
+  /** @returns whether nothing of it can come any more */
+  const endNow = async (name: string, { key, id }: Note, isLate: boolean): Promise<boolean> => {
+    const options = { signal: AbortSignal.timeout(CLEAN_UP_MS) };
+    let ids: readonly string[] | undefined;
+    if (id === undefined) {
+      const notedAt = await notes.writtenAt(name, options);
+      if (notedAt === undefined) return true;
+      ids = await unnamed(name, key, notedAt, options);
+    } else ids = [id];
+    if (ids === undefined) return false;
+    for (const one of ids) await client.abortUpload(key, one, options);
+    if (ids.length === 0 && !isLate) return false;
+    await notes.remove(name, options);
+    return true;
+  };
+  const isEnded = (name: string, note: Note, isLate: boolean) => endNow(name, note, isLate).catch(() => false);
+  const endLater = async (name: string, note: Note): Promise<void> => {
+    const lateMs = performance.now() + LATE_BEGIN_MS;
+    for (let failures = 0; ; failures += 1) {
+      await wait(PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)], undefined, { signal: closing, ref: false });
+      const isLate = performance.now() > lateMs;
+      if ((await isEnded(name, note, isLate)) || (isLate && note.id === undefined)) return;
+    }
+  };
+  let waiting = 0;
+  return async (name, note) => {
+    if ((await isEnded(name, note, false)) || waiting >= MAX_WAITING) return;
+    waiting += 1;
+    endLater(name, note)
+      .catch(() => undefined)
+      .finally(() => {
+        waiting -= 1;
+      });
+  };
 }

@@ -147,6 +147,30 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect([await bucket.uploads(root), await namesIn(driver, '/')]).toEqual([[], []]);
     });
 
+    it('that the store began, and whose id we never heard, is ended', async () => {
+      const root = `own-${++roots}`;
+      const sent: string[] = [];
+      let isLost = false;
+      const egress = notingEgress(sent, (answer) => {
+        if (!isLost && sent.at(-1) === 'POST uploads') {
+          isLost = true;
+          answer.destroy();
+          throw new AppError('STORAGE_UNAVAILABLE', 'the answer is lost');
+        }
+        return answer;
+      });
+      const driver = await s3Driver.open(bucket.addition({ root_folder_path: root }), { egress });
+      onTestFinished(() => driver.close());
+      const write = () => driver.write?.(at('/big'), piecesOf(content(20 * MIB)), { overwrite: false });
+      await expect(write()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect(isLost).toBe(true);
+      // Beside one of the same key that is told its id.
+      await write();
+      await waitFor('the upload to go', async () => (await bucket.uploads(root)).length === 0);
+      await waitFor('the note to go', async () => (await bucket.keys(`${root}/.wharf-uploads/`)).length === 0);
+      expect(await namesIn(driver, '/')).toEqual(['big']);
+    });
+
     it('that ended with its process is swept at the next opening, and nobody else’s upload', async () => {
       const begin = async (key: string) => {
         const { UploadId } = await bucket.sdk.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key }));
@@ -174,6 +198,30 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect(await namesIn(driver, '/')).toEqual(['running']);
       await expect(driver.stat(at('/.wharf-uploads'))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
       await expect(driver.makeDirectory(at('/.wharf-uploads/x'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    });
+
+    it('whose id its process never noted is swept at the next opening, and no other of the same key', async () => {
+      const begin = async (key: string) => {
+        const { UploadId } = await bucket.sdk.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key }));
+        return UploadId ?? '';
+      };
+      const ended = () => newOwnedName({ ...currentOwner(), pid: 4_194_305 });
+      const elsewhere = () => newOwnedName({ ...currentOwner(), host: 'elsewhere' });
+      const note = (owner: string, key: string, id?: string) => bucket.put(`noted/.wharf-uploads/${owner}`, JSON.stringify({ key, id }));
+      const [left, unclear] = [ended(), ended()];
+      await note(left, 'noted/left');
+      await note(unclear, 'noted/unclear');
+      // Of two of one key, one is not told yet by somebody who may be running.
+      await note(elsewhere(), 'noted/unclear');
+      await begin('noted/unclear');
+      await begin('noted/left');
+      await begin('noted/left-too');
+      await note(elsewhere(), 'noted/left', await begin('noted/left'));
+      expect(await bucket.uploads('noted/')).toHaveLength(4);
+      await open({ root_folder_path: '/noted' });
+      await waitFor('the sweep', async () => !(await bucket.keys('noted/.wharf-uploads/')).includes(left));
+      expect((await bucket.uploads('noted/')).sort()).toEqual(['noted/left', 'noted/left-too', 'noted/unclear']);
+      expect(await bucket.keys('noted/.wharf-uploads/')).toContain(unclear);
     });
   });
 
