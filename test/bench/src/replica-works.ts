@@ -12,6 +12,8 @@ const REPLICAS = [1, 2, 4];
 const BYTES_PER_S = 4_000_000;
 const FILE_BYTES = 4 * 1024 * 1024;
 const LIMIT_MS = 300_000;
+/** A downloader works on four of one user at a time, so four of them on sixteen: a whole number of turns for each, so that none waits for the last few. */
+const FILES = { quick: 32, whole: 160 };
 
 /** Many files from a source that gives each connection so much and no more, by one downloader and by several that share the queue. */
 export async function prepareReplicaWorks(options: {
@@ -20,7 +22,7 @@ export async function prepareReplicaWorks(options: {
   readonly keep: (stop: () => Promise<void>) => void;
 }): Promise<Work[]> {
   if (!options.isWanted('fetch-replicas')) return [];
-  const files = options.isQuick ? 20 : 60;
+  const files = options.isQuick ? FILES.quick : FILES.whole;
   const source = await startSourceServer();
   options.keep(() => source.close());
   source.bytesPerSecond = BYTES_PER_S;

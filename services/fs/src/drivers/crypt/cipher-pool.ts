@@ -18,7 +18,7 @@ const MAX_LANES = 4;
 const SMALL_BYTES = 8 * 1024;
 const IDLE_MS = 60_000;
 
-/** Threads that encrypt and decrypt: a MiB takes one of them some ten milliseconds. They are for all storages, and end when nobody needs them. */
+/** Threads that encrypt and decrypt: a MiB takes one of them three milliseconds. They are for all storages, and end when nobody needs them. */
 class CipherPool {
   readonly #lanes: Lane[] = [];
   #nextId = 1;

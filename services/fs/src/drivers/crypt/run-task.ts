@@ -1,4 +1,4 @@
-import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
+import sodium from 'libsodium-wrappers';
 import { BLOCK_BYTES, nonceOf, SEALED_BLOCK_BYTES, TAG_BYTES } from './format.ts';
 
 /** Blocks that follow each other in one file, each but the last of them whole. */
@@ -13,16 +13,19 @@ export interface CipherTask {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+// Of each thread. WebAssembly is compiled in some milliseconds.
+await sodium.ready;
+
 /** Undefined: a block is not what was sealed. */
 export function runTask({ seals, key, nonce, firstBlock, bytes }: CipherTask): Uint8Array<ArrayBuffer> | undefined {
   const [from, to] = seals ? [BLOCK_BYTES, SEALED_BLOCK_BYTES] : [SEALED_BLOCK_BYTES, BLOCK_BYTES];
   const blocks = Math.ceil(bytes.byteLength / from);
   const result = new Uint8Array(bytes.byteLength + (seals ? blocks : -blocks) * TAG_BYTES);
   for (let block = 0; block < blocks; block++) {
-    const cipher = xsalsa20poly1305(key, nonceOf(nonce, firstBlock + block));
+    const own = nonceOf(nonce, firstBlock + block);
     const piece = bytes.subarray(block * from, (block + 1) * from);
     try {
-      result.set(seals ? cipher.encrypt(piece) : cipher.decrypt(piece), block * to);
+      result.set(seals ? sodium.crypto_secretbox_easy(piece, own, key) : sodium.crypto_secretbox_open_easy(piece, own, key), block * to);
     } catch {
       return undefined;
     }
