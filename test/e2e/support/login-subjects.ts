@@ -78,10 +78,10 @@ function codes(world: World): Subject {
       found.set(person.username, (await logIn(person, nextAddress())).code === 200 ? 'one step' : 'two-step');
       for (const [name, code] of sent) {
         const answer = await logIn(person, nextAddress(), code);
-        if (isRefusedByLimit(answer)) throw new Error(`nothing is known of ${name}: ${answer.message}`);
-        if (answer.code !== 200) found.set(name, 'used');
         // It was sent before the kill and did not come. Now it is used.
-        else sent.delete(name);
+        if (answer.code === 200) sent.delete(name);
+        else if (errorCodeOf(answer) === 'OTP_REQUIRED') found.set(name, 'used');
+        else throw new Error(`nothing is known of ${name}: ${answer.message}`);
       }
       return found;
     },
@@ -115,7 +115,7 @@ function failures({ base }: World): Subject {
         async () => {
           target.sent += 1;
           const answer = await guess(target);
-          if (isRefusedByLimit(answer) && target.sent <= FAILURES)
+          if (isLockedOut(answer) && target.sent <= FAILURES)
             throw new Error(`${target.username} is locked after ${target.sent - 1} failures`);
           target.acknowledged += 1;
           if (isLast) locked.set(target.username, target);
@@ -125,7 +125,7 @@ function failures({ base }: World): Subject {
     },
     async read() {
       const found = new Map<string, string>();
-      for (const [name, target] of locked) found.set(name, isOld(target) || isRefusedByLimit(await guess(target)) ? 'locked' : 'open');
+      for (const [name, target] of locked) found.set(name, isOld(target) || isLockedOut(await guess(target)) ? 'locked' : 'open');
       return found;
     },
   };
@@ -148,6 +148,13 @@ const loginsOf =
       { 'x-forwarded-for': address },
     );
 
-const isRefusedByLimit = ({ headers }: Envelope) => headers['x-error-code'] === 'RATE_LIMITED';
+/** Of a guess. @throws where nobody judged it: a service that is killed alone leaves a gateway that says so */
+function isLockedOut(answer: Envelope): boolean {
+  const code = errorCodeOf(answer);
+  if (code !== 'RATE_LIMITED' && code !== 'UNAUTHENTICATED') throw new Error(`a guess is answered by ${code}: ${answer.message}`);
+  return code === 'RATE_LIMITED';
+}
+
+const errorCodeOf = ({ headers }: Envelope) => headers['x-error-code'];
 
 const listOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
