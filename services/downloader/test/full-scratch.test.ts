@@ -6,6 +6,8 @@ import { type AwkwardServer, content, startAwkwardServer } from './awkward-serve
 import { type Installation, openInstallation } from './installation.ts';
 
 const MB = 1_000_000;
+/** One user has 10 MB of it. */
+const SCRATCH_BYTES = Math.ceil((10 * MB) / 0.75);
 let place: Installation;
 let server: AwkwardServer;
 /** Files whose rest is not sent yet. */
@@ -41,7 +43,7 @@ const requestsFor = (path: string) => server.requests.filter((request) => reques
 const waiting = (status: string) => ({ state: 0, status, phase: 'waiting', error: '' });
 
 it('a download that finds no room in the scratch folder waits in the queue: no worker, no failure, nothing asked of its source', async () => {
-  const replica = await place.open({ scratchMaxBytes: 10 * MB });
+  const replica = await place.open({ scratchMaxBytes: SCRATCH_BYTES });
   held.add('/7-first');
   const first = await replica.add(`${server.url}/7-first`);
   await waitFor('its file', async () => (await scratchFiles().catch(() => [])).length === 1);
@@ -68,7 +70,7 @@ it('a download that finds no room in the scratch folder waits in the queue: no w
 });
 
 it('it waits on when the downloader has gone, and another one with room takes it', async () => {
-  const replica = await place.open({ scratchMaxBytes: 10 * MB });
+  const replica = await place.open({ scratchMaxBytes: SCRATCH_BYTES });
   held.add('/7-first');
   await replica.add(`${server.url}/7-first`);
   await waitFor('its file', async () => (await scratchFiles().catch(() => [])).length === 1);
@@ -83,7 +85,7 @@ it('it waits on when the downloader has gone, and another one with room takes it
 });
 
 it('a file that did not say how big it is makes room for others when it meets the bound, and comes later', async () => {
-  const replica = await place.open({ scratchMaxBytes: 10 * MB });
+  const replica = await place.open({ scratchMaxBytes: SCRATCH_BYTES });
   held.add('/6-first');
   const first = await replica.add(`${server.url}/6-first`);
   await waitFor('its file', async () => (await scratchFiles().catch(() => [])).length === 1);

@@ -48,6 +48,26 @@ it('what will never fit is told apart from what has to wait', async () => {
   expect(missingRoom(await errorOf(open(0).begin(newScratchId(Number.MAX_SAFE_INTEGER))))).toBeUndefined();
 });
 
+it('one user leaves others a quarter of the room, however many files that is, and whatever their sizes were said to be (C17)', async () => {
+  const scratch = open();
+  const [one, other] = [1, 2];
+  expect((await errorOf(scratch.begin(newScratchId(8 * MB, one)))).message).toBe(
+    'needs 8 MB, the scratch folder has room for 7.5 MB at most',
+  );
+  const file = await scratch.begin(newScratchId(5 * MB, one));
+  const unsized = await scratch.begin(newScratchId(0, one));
+  await unsized.sink.write(0, bytes(2 * MB), never);
+  const error = await errorOf(open().begin(newScratchId(MB, one)));
+  expect(error.message).toBe('needs 1 MB, 500 KB free in the scratch folder');
+  expect(missingRoom(error)).toBe(MB);
+  expect(missingRoom(await errorOf(scratch.requireRoom(MB, one)))).toBe(MB);
+  await scratch.requireRoom(MB, other);
+  expect(await errorOf(unsized.sink.write(2 * MB, bytes(MB), never))).toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  const others = await open().begin(newScratchId(2.5 * MB, other));
+  for (const each of [file, unsized, others]) await each.remove();
+  await (await scratch.begin(newScratchId(7 * MB, one))).remove();
+});
+
 it('promises hold for every process that shares the folder, and outlive the one that made them', async () => {
   const id = await open()
     .begin(newScratchId(8 * MB))

@@ -22,17 +22,24 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     if (!seed) throw new Error('nobody got it');
     // A transfer ends meanwhile, and leaves its file to whoever ends the seeding.
     expect(await seeds.leaveFile('task-1', 'film')).toBe(true);
-    await seeds.end(seed);
+    expect(await seeds.end(seed)).toBe(false);
     // So it is there for the next keeper, as when this one had died.
     const again = await seeds.takeDue(at(500), at(900));
     expect(again).toMatchObject({ _id: 'task-1', left_files: ['film'] });
-    if (again) await seeds.end(again);
+    expect(again && (await seeds.end(again))).toBe(true);
     expect(await seeds.takeDue(at(10_000), at(20_000))).toBeUndefined();
     expect(await seeds.leaveFile('task-1', 'film')).toBe(false);
     // One that stays for ever is given up, and one that nobody noted.
     for (const taskId of ['task-2', 'task-3']) await seeds.endNow(taskId, at(20_000));
     expect(await seeds.takeDue(at(20_000), at(50_000))).toMatchObject({ _id: 'task-2' });
     expect(await seeds.takeDue(at(20_000), at(50_000))).toBeUndefined();
+    // What was given up while its tool was away is due until it is tried again.
+    for (const taskId of ['task-4', 'task-5']) await seeds.giveUp({ taskId, tool: 'aria2', toolId: '', removeAt: at(60_000) });
+    for (const taskId of ['task-2', 'task-4']) await seeds.takeBack(taskId);
+    const givenUp = await seeds.takeDue(at(60_000), at(90_000));
+    expect(givenUp).toMatchObject({ _id: 'task-2' });
+    expect(await seeds.takeDue(at(60_000), at(90_000))).toMatchObject({ _id: 'task-5', tool_id: '', is_given_up: true });
+    expect(await seeds.takeDue(at(60_000), at(90_000))).toBeUndefined();
   } finally {
     await connection.close();
     await store.stop();

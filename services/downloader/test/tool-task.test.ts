@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { makeTempDir, type TempDir } from '@wharf/harness';
@@ -46,10 +46,13 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       await onAdd();
       return id;
     },
-    find: async (id) => (known.has(id) ? { state: 'complete', doneBytes: 1, totalBytes: 1, detail: '', error: '' } : undefined),
+    find: async (id, folder) =>
+      known.get(id) === folder ? { state: 'complete', doneBytes: 1, totalBytes: 1, detail: '', error: '' } : undefined,
     pause: async () => {},
     resume: async () => {},
-    remove: async (id) => void known.delete(id),
+    async remove(id, folder) {
+      if (known.get(id) === folder) known.delete(id);
+    },
     async removeFrom(folder) {
       for (const [id, place] of known) if (place === folder) known.delete(id);
     },
@@ -69,10 +72,12 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     seeds: {
       init: async () => {},
       add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
+      giveUp: async ({ toolId }) => void seeding.push(`give up ${toolId}`),
+      takeBack: async (taskId) => void seeding.push(`take back ${taskId}`),
       endNow: async (taskId) => void seeding.push(`end ${taskId}`),
       leaveFile: async () => false,
       takeDue: async () => undefined,
-      end: async () => {},
+      end: async () => true,
     },
     toolsDir: dir.path,
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
@@ -190,4 +195,40 @@ it('who is refused by the tool before anything is begun leaves nothing to be loo
   await expect(run()).rejects.toThrow('it is there already');
   expect(saved()).toBeUndefined();
   await drop();
+});
+
+it.each([
+  ['while it is fetched', false],
+  ['when all of it is there', true],
+])('who tries again what ended %s neither follows nor takes out what somebody else has under its id by now', async (_when, isWhole) => {
+  const { known, run, drop, tool } = openDownload(false);
+  const { find } = tool;
+  if (!isWhole) tool.find = () => Promise.reject(new Error('cancelled'));
+  await expect(run()).rejects.toThrow(isWhole ? 'its files are not in the folder' : 'cancelled');
+  tool.find = find;
+  await drop();
+  known.set('own-1', '/elsewhere');
+  tool.add = () => Promise.reject(new Error('it is there already'));
+  await expect(run()).rejects.toThrow(isWhole ? 'its files are not in the folder' : 'it is there already');
+  await drop();
+  expect([...known]).toEqual([['own-1', '/elsewhere']]);
+});
+
+it.each([
+  ['by its id', true, 'id-1'],
+  ['whose id nobody heard', false, ''],
+])('what ends while its tool is away, %s, is left to be taken out later, unless it is tried again', async (_, choosesIds, toolId) => {
+  const { tool, seeding, duringAdd, run, drop, folder } = openDownload(choosesIds);
+  duringAdd(() => Promise.reject(new Error('away')));
+  const { remove, removeFrom } = tool;
+  Object.assign(tool, { remove: () => Promise.reject(new Error('away')), removeFrom: () => Promise.reject(new Error('away')) });
+  await expect(run()).rejects.toThrow('away');
+  await drop();
+  expect(seeding).toEqual([`give up ${toolId}`]);
+  expect(await readdir(folder)).toEqual([]);
+  Object.assign(tool, { remove, removeFrom });
+  duringAdd(async () => {});
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  expect(seeding.at(-1)).toBe('take back task-1');
 });

@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
@@ -21,14 +21,14 @@ beforeEach(async () => {
 afterEach(() => dir.remove());
 
 /** A transfer whose checkpoint goes from one replica to the next. */
-function openTransfer() {
+function openTransfer(deletePolicy = 'delete_never') {
   const fs = createFakeFs();
   const kit = { ...kitOf(fs), clock: () => now };
   const seeds = { leaveFile: async () => false };
   const run = {
     input: transferInput.parse({
       ...{ parent: 'task-1', tool: 'aria2', name: 'film' },
-      ...{ directory: '/in', mountPath: '/', innerPath: '/in', deletePolicy: 'delete_never' },
+      ...{ directory: '/in', mountPath: '/', innerPath: '/in', deletePolicy },
     }),
     creator: { id: 1, name: 'admin', role: ROLE.admin },
     signal: new AbortController().signal,
@@ -87,6 +87,21 @@ it('the hour begins anew when what was missing was read in between', async () =>
   await expect(replica.run(run)).rejects.toThrowError('quota exceeded');
   now += 61 * MINUTE_MS;
   await expect(open(join(dir.path, 'elsewhere')).run(run)).rejects.toThrowError('waits for');
+});
+
+it.each([
+  ['a file', 'film'],
+  ['a folder with an empty one', 'film/empty'],
+])('%s that is stored, and removed here before its worker could say so, is not waited for', async (_, place) => {
+  const { run, fs, open } = openTransfer('delete_always');
+  const folder = join(dir.path, 'aria2', 'task-1');
+  await mkdir(join(folder, place, '..'), { recursive: true });
+  if (place === 'film') await writeFile(join(folder, 'film'), 'a film');
+  else await mkdir(join(folder, place));
+  await open(dir.path).run(run);
+  await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' });
+  await open(dir.path).run(run);
+  expect([...fs.files.keys()]).toEqual(place === 'film' ? ['/in/film'] : []);
 });
 
 it('C4: a file that is exchanged for a link after it was found is not read', async () => {

@@ -20,7 +20,7 @@ function wholeFileStorage(keepsScratch = false) {
     createTreeDestination({
       kit: kitOf(fs),
       bytes: fs.bytes,
-      scratch: createScratch({ dir: join(dir.path, 'scratch'), maxBytes: 1_000, onFreed: () => {} }),
+      scratch: createScratch({ dir: join(dir.path, 'scratch'), maxBytes: 1_334, onFreed: () => {} }),
       userId: 1,
       directory: parseVirtualPath('/webdav'),
       signal: new AbortController().signal,

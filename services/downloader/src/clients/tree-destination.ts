@@ -41,7 +41,7 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
   };
   return {
     async begin({ name, sizeBytes, hasDigests }, note) {
-      const draftId = newScratchId(sizeBytes);
+      const draftId = newScratchId(sizeBytes, userId);
       await note(draftId);
       const file = { user_id: userId, path: childPath(directory, name), size: sizeBytes ?? 0, with_digests: hasDigests };
       const session = required((await fsWrites.openWrite({ id: sessionIdOf(draftId), ...file }, kit.ownCall())).session);

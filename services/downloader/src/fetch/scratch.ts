@@ -11,8 +11,10 @@ import type { FileSink } from './transfer.ts';
 const READ_BYTES = 1024 * 1024;
 /** How many bytes a file that outgrows its promise claims at a time. */
 const GROW_BYTES = 4 * 1024 * 1024;
-/** Ids are made here and come back from the store. */
-const ID = /^[0-9a-f]{32}-(\d{1,16})$/;
+/** Ids are made here and come back from the store. Those of earlier versions do not say whose they are. */
+const ID = /^[0-9a-f]{32}-(\d{1,16})(?:-(\d{1,16}))?$/;
+/** The part of the room that one user's files may have, so that others find some: as fs has it of uploads that wait. */
+const USER_SHARE = 0.75;
 /** A file that was not touched for so long, in milliseconds, belongs to no download. Write sessions end a day sooner. */
 const ABANDONED_MS = 2 * 86_400_000;
 
@@ -37,7 +39,7 @@ export interface Scratch {
    * Checks the room for a file that waits. Its size may have been a guess, so a file that could never fit does not wait.
    * @throws AppError QUOTA_EXCEEDED that is worth waiting ({@link missingRoom}), telling what is needed and what is free
    */
-  requireRoom(sizeBytes: number): Promise<void>;
+  requireRoom(sizeBytes: number, userId?: number): Promise<void>;
   /**
    * @param id of {@link newScratchId}.
    * @throws AppError QUOTA_EXCEEDED: it does not fit beside what is there; {@link missingRoom} tells whether it is worth waiting
@@ -47,15 +49,21 @@ export interface Scratch {
   resume(id: string): Promise<ScratchFile | undefined>;
 }
 
-/** The id of a file to come: 32 random hexadecimal digits, a dash, and the bytes that it will have, as far as that was said. */
-export function newScratchId(sizeBytes = 0): string {
-  return `${randomBytes(16).toString('hex')}-${sizeBytes}`;
+/** The id of a file to come: 32 random hexadecimal digits, the bytes that it will have, as far as that was said, and whose it is, with dashes between. */
+export function newScratchId(sizeBytes = 0, userId?: number): string {
+  return `${randomBytes(16).toString('hex')}-${sizeBytes}${userId === undefined ? '' : `-${userId}`}`;
 }
 
 /** Undefined: no file of ours. */
 function promisedBytesOf(name: string): number | undefined {
   const bytes = ID.exec(name)?.[1];
   return bytes === undefined ? undefined : Number(bytes);
+}
+
+/** Undefined: nobody says. */
+function userIdOf(name: string): number | undefined {
+  const id = ID.exec(name)?.[2];
+  return id === undefined ? undefined : Number(id);
 }
 
 /** For an error of a scratch folder: the bytes that will have room when other files have gone. Undefined: there will never be room for it. */
@@ -78,46 +86,15 @@ export interface ScratchOptions {
 }
 
 /**
- * The name of a file says how many bytes are promised to it. So the promise holds for all processes that share the folder, and also after
+ * The name of a file says how many bytes are promised to it, and whose it is. So the promise holds for all processes that share the folder, and also after
  * they were killed. All throw FAILED_PRECONDITION where the folder must be ours, and is not.
  */
 export function createScratch(options: ScratchOptions): Scratch {
-  const { dir, maxBytes, isAmongOthers = false, beside } = options;
+  const { dir, isAmongOthers = false } = options;
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** @param own a file whose promise does not count. */
-  const look = async (own?: string): Promise<Room> => {
-    let takenBytes = 0;
-    let comingBytes = 0;
-    let stayingBytes = 0;
-    let passingDiskBytes = 0;
-    await makeFolder(dir, isAmongOthers);
-    for (const name of await fs.readdir(dir)) {
-      const path = join(dir, name);
-      const stats = await fs.stat(path).catch(() => undefined);
-      if (!stats) continue;
-      const promise = promisedBytesOf(name);
-      if (promise !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS) {
-        await fs.rm(path, { force: true });
-        continue;
-      }
-      const promisedBytes = name === own ? 0 : (promise ?? 0);
-      const diskBytes = stats.blocks * STAT_BLOCK_BYTES;
-      takenBytes += Math.max(promisedBytes, stats.size);
-      comingBytes += Math.max(0, promisedBytes - diskBytes);
-      if (promise === undefined) stayingBytes += stats.size;
-      else passingDiskBytes += diskBytes;
-    }
-    const disk = await fs.statfs(dir);
-    const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside));
-    const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
-    return {
-      everBytes: Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes)),
-      freeBytes: Math.max(0, Math.min(limitBytes - takenBytes, availableBytes - comingBytes)),
-    };
-  };
-  const requireRoom = async (sizeBytes: number, own?: string): Promise<void> => {
-    const room = await look(own);
+  const requireRoom = async (sizeBytes: number, userId: number | undefined, own?: string): Promise<void> => {
+    const room = await roomIn(options, userId, own);
     if (sizeBytes > room.freeBytes) throw noRoom(room, sizeBytes);
   };
   const open = async (id: string, flags: number): Promise<ScratchFile> => {
@@ -126,17 +103,17 @@ export function createScratch(options: ScratchOptions): Scratch {
       id,
       path,
       handle: await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW | flags, 0o600),
-      look,
+      look: () => roomIn(options, userIdOf(id)),
       onFreed: options.onFreed,
     });
   };
   const begin = async (id: string): Promise<ScratchFile> => {
-    const sizeBytes = promisedBytesOf(id) ?? 0;
-    await requireRoom(sizeBytes);
+    const [sizeBytes, userId] = [promisedBytesOf(id) ?? 0, userIdOf(id)];
+    await requireRoom(sizeBytes, userId);
     const file = await open(id, constants.O_CREAT | constants.O_EXCL);
     try {
       // Another process may have begun one at the same time.
-      await requireRoom(sizeBytes, id);
+      await requireRoom(sizeBytes, userId, id);
       return file;
     } catch (error) {
       await file.close();
@@ -146,8 +123,8 @@ export function createScratch(options: ScratchOptions): Scratch {
   };
 
   return {
-    async requireRoom(sizeBytes) {
-      const room = await look();
+    async requireRoom(sizeBytes, userId) {
+      const room = await roomIn(options, userId);
       if (Math.min(sizeBytes, room.everBytes) > room.freeBytes) throw noRoomYet(room, sizeBytes);
     },
     begin(id) {
@@ -167,6 +144,46 @@ export function createScratch(options: ScratchOptions): Scratch {
   };
 }
 
+/** @param userId whose room: of a user there is a share. @param own a file whose promise does not count */
+async function roomIn(
+  { dir, maxBytes, isAmongOthers = false, beside }: ScratchOptions,
+  userId: number | undefined,
+  own?: string,
+): Promise<Room> {
+  let takenBytes = 0;
+  let usersBytes = 0;
+  let comingBytes = 0;
+  let stayingBytes = 0;
+  let passingDiskBytes = 0;
+  await makeFolder(dir, isAmongOthers);
+  for (const name of await fs.readdir(dir)) {
+    const path = join(dir, name);
+    const stats = await fs.stat(path).catch(() => undefined);
+    if (!stats) continue;
+    const promise = promisedBytesOf(name);
+    if (promise !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS) {
+      await fs.rm(path, { force: true });
+      continue;
+    }
+    const promisedBytes = name === own ? 0 : (promise ?? 0);
+    const diskBytes = stats.blocks * STAT_BLOCK_BYTES;
+    const bytes = Math.max(promisedBytes, stats.size);
+    takenBytes += bytes;
+    if (userId !== undefined && userIdOf(name) === userId) usersBytes += bytes;
+    comingBytes += Math.max(0, promisedBytes - diskBytes);
+    if (promise === undefined) stayingBytes += stats.size;
+    else passingDiskBytes += diskBytes;
+  }
+  const disk = await fs.statfs(dir);
+  const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside));
+  const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
+  const everBytes = Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes));
+  const freeBytes = Math.max(0, Math.min(limitBytes - takenBytes, availableBytes - comingBytes));
+  if (userId === undefined) return { everBytes, freeBytes };
+  const shareBytes = Math.floor(everBytes * USER_SHARE);
+  return { everBytes: shareBytes, freeBytes: Math.max(0, Math.min(freeBytes, shareBytes - usersBytes)) };
+}
+
 /** @param isAmongOthers somebody else may have made it before us, or a link. @throws AppError FAILED_PRECONDITION */
 async function makeFolder(dir: string, isAmongOthers: boolean): Promise<void> {
   await fs.mkdir(dir, { recursive: true, mode: 0o700 });
@@ -180,6 +197,7 @@ async function makeFolder(dir: string, isAmongOthers: boolean): Promise<void> {
 /** What `stat` counts in, whatever the disk does. */
 const STAT_BLOCK_BYTES = 512;
 
+/** Of all, or of one user. */
 interface Room {
   /** The room that is free once all files with a promise have gone. Other files stay: they were kept, or are not ours. */
   readonly everBytes: number;

@@ -1,19 +1,23 @@
 import { makeIndexes, type SeedRecord, seedModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 
-/** Torrents that stay in their tool for a while after their files were taken over. */
+/** Torrents that stay in their tool for a while after their files were taken over, and downloads that ended while their tool was away. */
 export interface SeedStore {
   init(): Promise<void>;
   /** @param removeAt undefined: it stays for ever. */
   add(seed: { taskId: string; tool: string; toolId: string; removeAt: Date | undefined }): Promise<void>;
+  /** Notes a download that has ended, to be taken out when its tool is back, and all of its folder with it. @param toolId empty: nobody heard it */
+  giveUp(download: { taskId: string; tool: string; toolId: string; removeAt: Date }): Promise<void>;
+  /** One that was given up is tried again. */
+  takeBack(taskId: string): Promise<void>;
   /** Its time is over at once, if it was noted. */
   endNow(taskId: string, now: Date): Promise<void>;
   /** Notes a file that is to be removed when the seeding ends; false when the seed is gone. */
   leaveFile(taskId: string, name: string): Promise<boolean>;
   /** Takes a seed whose time is over. No other replica gets it before `again`. */
   takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
-  /** Forgets a seed, unless a file was left to it since it was taken. */
-  end(seed: SeedRecord): Promise<void>;
+  /** Forgets a seed, unless a file was left to it since it was taken. @returns whether it was there, and is gone */
+  end(seed: SeedRecord): Promise<boolean>;
 }
 
 export function createSeedStore(connection: StoreConnection): SeedStore {
@@ -25,6 +29,13 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async add({ taskId, tool, toolId, removeAt }) {
       const seed = { tool, tool_id: toolId, remove_at: removeAt ?? null };
       await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
+    },
+    async giveUp({ taskId, tool, toolId, removeAt }) {
+      const seed = { tool, tool_id: toolId, remove_at: removeAt, is_given_up: true };
+      await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
+    },
+    async takeBack(taskId) {
+      await model.deleteOne({ _id: taskId, is_given_up: true });
     },
     async endNow(taskId, now) {
       await model.updateOne({ _id: taskId }, { $set: { remove_at: now } });
@@ -38,7 +49,7 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
       return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
     },
     async end({ _id, left_files }) {
-      await model.deleteOne({ _id, left_files });
+      return (await model.deleteOne({ _id, left_files })).deletedCount > 0;
     },
   };
 }

@@ -102,7 +102,7 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
       };
       try {
         // Without asking the source again.
-        if (state && 'needsBytes' in state) await options.scratch.requireRoom(state.needsBytes);
+        if (state && 'needsBytes' in state) await options.scratch.requireRoom(state.needsBytes, run.creator?.id);
         const { sizeBytes } = await fetchFile({
           network,
           url: unseal(kit.keys.atRest, input.url),

@@ -55,7 +55,7 @@ export async function followTool(
           await save(id);
         });
       }
-      const status = await tool.find(toolId, run.signal);
+      const status = await tool.find(toolId, folder.path, run.signal);
       failures = 0;
       if (!status) {
         // The tool has forgotten the download. What it has written stays, and the download goes on from there.
@@ -70,7 +70,7 @@ export async function followTool(
         continue;
       }
       if (isInherited && status.state !== 'complete' && (tool.needsReplica || status.state === 'failed')) {
-        await tool.remove(toolId);
+        await tool.remove(toolId, folder.path);
         toolId = '';
         losses();
         continue;
@@ -86,7 +86,7 @@ export async function followTool(
       if (status.state === 'complete') return toolId;
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
       const giveUp = async () => {
-        await tool.remove(toolId);
+        await tool.remove(toolId, folder.path);
         // Another attempt may have the folder by now.
         run.signal.throwIfAborted();
         await folder.remove();

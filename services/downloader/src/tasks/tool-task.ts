@@ -5,7 +5,7 @@ import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
-import type { ExternalTool } from '../tools/external-tool.ts';
+import { type ExternalTool, takeOut } from '../tools/external-tool.ts';
 import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { WorkingTools } from '../tools/working-tools.ts';
@@ -66,9 +66,9 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   };
 
   /** Takes it out of the tool, or notes when that is to be. */
-  const release = async (run: ToolRun, tool: ExternalTool, toolId: string): Promise<void> => {
+  const release = async (run: ToolRun, tool: ExternalTool, toolId: string, folder: ToolFolder): Promise<void> => {
     const minutes = await tools.seedMinutes(tool.name);
-    if (minutes === 0) return tool.remove(toolId);
+    if (minutes === 0) return tool.remove(toolId, folder.path);
     const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS);
     await seeds.add({ taskId: run.id, tool: tool.name, toolId, removeAt });
   };
@@ -79,6 +79,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
       let toolId = saved?.toolId ?? '';
+      if (saved && !saved.isHandedOver) await seeds.takeBack(run.id);
       if (!saved?.isFinished) {
         try {
           toolId = await followTool(options, run, tool, folder, toolId, async (next) => {
@@ -92,7 +93,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         await save({ toolId, isFinished: true, isHandedOver: false });
       }
       // From here on everything may happen twice, but what was handed over is no longer asked for: it may be somebody else's by now.
-      if (!saved?.isHandedOver) await release(run, tool, toolId);
+      if (!saved?.isHandedOver) await release(run, tool, toolId, folder);
       await handOver(run, folder, saved?.isHandedOver === true, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
@@ -100,7 +101,14 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       const tool = await tools.get(run.input.tool);
       const folder = toolFolder(toolsDir, tool.name, run.id);
       if (saved?.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
-      else if (saved) await (saved.toolId === '' ? tool.removeFrom(folder.path) : tool.remove(saved.toolId));
+      else if (saved) {
+        try {
+          await takeOut(tool, saved.toolId, folder.path);
+        } catch (error) {
+          run.logger.warn({ err: error, tool: tool.name }, 'a download that has ended is taken out of its tool when that answers');
+          return seeds.giveUp({ taskId: run.id, tool: tool.name, toolId: saved.toolId, removeAt: new Date(kit.clock()) });
+        }
+      }
       await folder.remove();
     },
   };

@@ -23,6 +23,8 @@ export const savedTransfer = z.object({
   sessionId: z.string(),
   /** No downloader could read the result since then, in milliseconds; left out: it was read last time. */
   missingSince: z.number().optional(),
+  /** All of it is in the tree: what is not there any more was removed by whoever stored it. */
+  isStored: z.boolean().optional(),
 });
 type SavedTransfer = z.output<typeof savedTransfer>;
 /** Where there is no checkpoint. */

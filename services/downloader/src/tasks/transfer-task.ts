@@ -36,6 +36,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     async run(run) {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
+      if (run.checkpoint?.isStored) return cleanUp(input, 'succeeded');
       const { files, emptyFolders } = await results.require(run);
       run.progress({ status: 'getting src object', phase: 'storing' });
       const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);
@@ -62,12 +63,14 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
           doneBytes = before + file.sizeBytes;
         }
         sessionId = '';
-        await run.saveCheckpoint({ index: index + 1, sessionId: '' });
+        const isStored = index + 1 === files.length && emptyFolders.length === 0;
+        await run.saveCheckpoint({ index: index + 1, sessionId: '', ...(isStored && { isStored }) });
       }
       for (const { names } of emptyFolders) {
         run.signal.throwIfAborted();
         await fsWrites.makeFolder({ user_id: creator.id, path: pathOf(names) }, kit.ownCall());
       }
+      if (emptyFolders.length > 0) await run.saveCheckpoint({ index: files.length, sessionId: '', isStored: true });
       await cleanUp(input, 'succeeded');
     },
     async end(outcome, run) {

@@ -41,13 +41,18 @@ export interface ExternalTool {
    * @returns the id by which it is found again
    */
   add(source: ToolSource, directory: string, signal: AbortSignal, id?: string): Promise<string>;
-  /** Undefined when the tool does not know it (any more). */
-  find(id: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
+  /** Undefined when the tool does not know it (any more) in this folder of ours: torrents go by hashes, which others may have there too. */
+  find(id: string, directory: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
   pause(id: string): Promise<void>;
   resume(id: string): Promise<void>;
-  /** Forgets it; files stay. One that is not there is success. */
-  remove(id: string): Promise<void>;
+  /** Forgets it; files stay. One that is not there, or in another folder than this one of ours, is success. */
+  remove(id: string, directory: string): Promise<void>;
   /** The same of whatever downloads into a folder of ours: of an `add` whose id nobody heard. It may have been told a moment ago. */
   removeFrom(directory: string): Promise<void>;
   version(signal: AbortSignal): Promise<string>;
+}
+
+/** Takes a download out of its tool. @param id empty: nobody heard it */
+export async function takeOut(tool: ExternalTool, id: string, directory: string): Promise<void> {
+  await (id === '' ? tool.removeFrom(directory) : tool.remove(id, directory));
 }

@@ -1,9 +1,10 @@
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
+import { takeOut } from './external-tool.ts';
 import { toolFolder } from './tool-folder.ts';
 import type { Tools } from './tools.ts';
 
-/** Takes torrents out of their tools when they have seeded long enough. No worker waits for that. */
+/** Takes torrents out of their tools when they have seeded long enough, and downloads that ended while their tool was away. No worker waits for that. */
 export interface SeedKeeper {
   start(): void;
   stop(): Promise<void>;
@@ -22,15 +23,19 @@ export function createSeedKeeper(options: {
 }): SeedKeeper {
   const { seeds, tools, toolsDir, clock, logger } = options;
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
+  let looking: Promise<void> | undefined;
+  let isStopped = false;
 
   const look = async (): Promise<void> => {
-    const takeDue = () => seeds.takeDue(new Date(clock()), new Date(clock() + RETRY_MS));
+    // Those of a tool that is away may be due again before all others were: such a look has no end of its own.
+    const takeDue = async () => (isStopped ? undefined : seeds.takeDue(new Date(clock()), new Date(clock() + RETRY_MS)));
     for (let seed = await takeDue(); seed; seed = await takeDue()) {
       try {
-        await (await tools.get(seed.tool)).remove(seed.tool_id);
-        for (const name of seed.left_files) await toolFolder(toolsDir, seed.tool, seed._id).removeResult(name);
-        await seeds.end(seed);
+        const folder = toolFolder(toolsDir, seed.tool, seed._id);
+        await takeOut(await tools.get(seed.tool), seed.tool_id, folder.path);
+        for (const name of seed.left_files) await folder.removeResult(name);
+        // Whoever tries the download again meanwhile has its folder.
+        if ((await seeds.end(seed)) && seed.is_given_up) await folder.remove();
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');
       }
@@ -39,11 +44,16 @@ export function createSeedKeeper(options: {
   return {
     start() {
       timer = setInterval(() => {
-        looking = looking.then(look).catch((error) => logger.warn({ err: error }, 'seeding torrents could not be looked after'));
+        looking ??= look()
+          .catch((error) => logger.warn({ err: error }, 'seeding torrents could not be looked after'))
+          .finally(() => {
+            looking = undefined;
+          });
       }, LOOK_MS);
       timer.unref();
     },
     async stop() {
+      isStopped = true;
       clearInterval(timer);
       await looking;
     },

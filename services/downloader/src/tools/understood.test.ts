@@ -17,7 +17,7 @@ it.each(Object.keys(TOOLS).flatMap((name) => answers.map((answer) => [name, answ
   '%s that answers %j is not understood, which is no error of ours',
   async (name, answer) => {
     const failed = await TOOLS[name]?.(answer)
-      .find('a', new AbortController().signal)
+      .find('a', '/d', new AbortController().signal)
       .then(
         () => undefined,
         (error: unknown) => error,

@@ -74,12 +74,20 @@ describe('a removal of a folder that is empty', () => {
         await hold;
         await store.remove(path, { recursive: true });
       },
+      rename: async (...[from, to, options]: Parameters<Whole['rename']>) => {
+        if (!options.overwrite) return store.rename(from, to, options);
+        if ((await namesIn(store, to)).length > 0) throw new AppError('DIRECTORY_NOT_EMPTY', 'not empty');
+        await hold;
+        await store.remove(to, { recursive: true });
+        return store.rename(from, to, { overwrite: false });
+      },
       ...changed,
     });
     const driver = withLoneRemovals(hasty) as Whole;
     await put(driver, '/d/file', 'new');
     await driver.makeDirectory(at('/e'));
-    return { driver, store, go, removing: () => driver.remove(at('/e'), { recursive: false }) };
+    const replacing = () => driver.rename(at('/d'), at('/e'), { overwrite: true });
+    return { driver, store, go, replacing, removing: () => driver.remove(at('/e'), { recursive: false }) };
   };
 
   it.each(COMERS)('is waited for by %s into it, which is there afterwards', async (_what, come) => {
@@ -90,6 +98,36 @@ describe('a removal of a folder that is empty', () => {
     go();
     await Promise.all([removal, coming]);
     expect(await namesIn(store, at('/e'))).toHaveLength(1);
+  });
+
+  it.each(COMERS)('in whose place another one is put is waited for by %s into it, which is there afterwards', async (_what, come) => {
+    const { driver, store, go, replacing } = await openHasty();
+    const replaced = replacing();
+    await turns();
+    const coming = come(driver);
+    await Promise.race([coming, turns()]);
+    go();
+    await Promise.all([replaced, coming]);
+    expect(await namesIn(store, at('/e'))).toHaveLength(2);
+  });
+
+  it('is not replaced while something gets a name in it', async () => {
+    const { driver, store, go, replacing } = await openHasty({
+      copy: async (_from, to) => {
+        read();
+        await copying;
+        return put(store, to, 'new');
+      },
+    });
+    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+    const { promise: copying, resolve: copied } = Promise.withResolvers<void>();
+    const named = driver.copy(at('/d/file'), at('/e/other'), { overwrite: false });
+    await reading;
+    go();
+    await refuses('DIRECTORY_NOT_EMPTY', replacing());
+    copied();
+    await named;
+    expect(await namesIn(store, at('/e'))).toEqual(['other']);
   });
 
   it('is waited for by a rename into it, which finds no folder then and leaves its file', async () => {

@@ -11,7 +11,7 @@ import { storageError, throwIfAborted } from './storage-error.ts';
  * by counts too, also where the storage tells times so coarsely that it looks the same.
  *
  * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
- * look whether a folder is empty, and then remove it with all that is in it.
+ * look whether a folder is empty, and then remove it with all that is in it. So is a rename that may replace: a folder takes the place of an empty one.
  */
 export function withLoneRemovals(driver: StorageDriver): StorageDriver {
   const operations = operationsOf(driver);
@@ -61,7 +61,13 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
     makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
-    rename: rename && ((from, to, options) => naming([to], options, () => rename(from, to, options))),
+    rename:
+      rename &&
+      ((from, to, options) =>
+        naming([to], options, () => {
+          const run = () => rename(from, to, options);
+          return options.overwrite && from !== to ? names.removingEmpty(to, run) : run();
+        })),
     copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options))),
     openDraft:
       openDraft &&
@@ -163,17 +169,17 @@ class Names {
   }
 
   /** @throws AppError DIRECTORY_NOT_EMPTY: something is about to have a name in it */
-  async removingEmpty(path: MountPath, remove: () => Promise<void>): Promise<void> {
+  async removingEmpty<Result>(path: MountPath, remove: () => Promise<Result>): Promise<Result> {
     const isInside = (named: MountPath) => named !== path && isWithin(path, named);
     if ([this.#entered, this.#making].some((names) => names.keys().some(isInside))) throw storageError('DIRECTORY_NOT_EMPTY');
-    await this.#remove(path, remove);
+    return this.#remove(path, remove);
   }
 
-  async #remove(path: MountPath, remove: () => Promise<void>): Promise<void> {
+  async #remove<Result>(path: MountPath, remove: () => Promise<Result>): Promise<Result> {
     const removal = { path, end: remove() };
     this.#removals.add(removal);
     try {
-      await removal.end;
+      return await removal.end;
     } finally {
       this.#removals.delete(removal);
     }

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -208,4 +210,17 @@ describe.runIf(mounts)('a disk of its own', () => {
     await driver.stat(at('/disk'));
     expect(await readdir(disk)).toEqual([living]);
   });
+});
+
+it('a copy of a folder whose caller leaves is answered where it is there by then: what should not be in it is looked for', async () => {
+  const { root } = await makeFolders();
+  const driver = await openLocal(root, { directory_size: true });
+  await put(driver, '/from/file', 'x');
+  const leaving = new AbortController();
+  const copied = driver.copy(at('/from'), at('/to'), { overwrite: false, signal: leaving.signal });
+  // No answer is heard while this thread does nothing else.
+  for (const place = path.join(root, 'to'); !existsSync(place); await setImmediate())
+    for (const until = performance.now() + 100; !existsSync(place) && performance.now() < until; );
+  leaving.abort();
+  expect(await copied).toMatchObject({ name: 'to', isDirectory: true });
 });

@@ -48,7 +48,7 @@ it.each([['x'.repeat(65)], ['a,b'], ['']])('a successor %# that is no download i
   const status = { status: 'complete', totalLength: '1', completedLength: '1', followedBy: [successor] };
   const client = { call: async () => status, version: async () => '1.37.0' };
   const tool = createAria2Tool(client, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' });
-  await expect(tool.find('0'.repeat(16), new AbortController().signal)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  await expect(tool.find('0'.repeat(16), DIRECTORY, new AbortController().signal)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
 
 it('what is left of a metalink whose answer was lost is taken out, and nothing in other folders', async () => {

@@ -90,7 +90,8 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
       if (ids === undefined) throw new AppError('UNSUPPORTED_OPERATION', 'aria2 does not say which download it made');
       return typeof ids === 'string' ? ids : ids.join(',');
     },
-    async find(id, signal) {
+    // Its ids are of one download, whatever that is of.
+    async find(id, _directory, signal) {
       // A metalink may have become several downloads.
       const all: ToolStatus[] = [];
       for (const one of id.split(',')) {

@@ -124,20 +124,21 @@ describe.each([VERSION_4, VERSION_5, VERSION_5_2])('qBittorrent $version', (reco
   it('is paused and resumed by its own names, and a torrent that is taken out needs no more', async () => {
     const { ask, seen } = fakeServer(recorded);
     const tool = open(ask);
+    await tool.add({ kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH }, FOLDER, signal);
     await tool.pause(HASH);
     await tool.resume(HASH);
-    await tool.remove(HASH);
+    await tool.remove(HASH, FOLDER);
     expect(seen).toEqual(expect.arrayContaining([recorded.pause, recorded.resume, 'torrents/delete']));
   });
 
   it('says how far a torrent is by its own names of states', async () => {
     const { ask, torrent } = fakeServer(recorded);
     const tool = open(ask);
-    expect(await tool.find(HASH, signal)).toBeUndefined();
+    expect(await tool.find(HASH, FOLDER, signal)).toBeUndefined();
     await tool.add({ kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH }, FOLDER, signal).catch(() => undefined);
     for (const [state, meant] of Object.entries(recorded.states)) {
       Object.assign(torrent, { state, amount_left: meant === 'complete' ? 0 : 40 });
-      expect(await tool.find(HASH, signal), state).toMatchObject({
+      expect(await tool.find(HASH, FOLDER, signal), state).toMatchObject({
         state: meant,
         totalBytes: 100,
         doneBytes: meant === 'complete' ? 100 : 60,
@@ -167,6 +168,25 @@ it('what is left of a torrent whose adding was broken off is taken out when it c
   await tool.removeFrom(FOLDER);
   expect([looks, removed]).toEqual([3, [['torrents/delete', { hashes: HASH, deleteFiles: 'false' }]]]);
   await tool.removeFrom('/downloads/qbittorrent/none');
+  expect(removed).toHaveLength(1);
+});
+
+it('a torrent that another download has there by now is not found, and stays', async () => {
+  const there = { hash: HASH, save_path: `${FOLDER}-2`, state: 'uploading', progress: 1, completed: 1, amount_left: 0, size: 1 };
+  const removed: unknown[] = [];
+  const client = {
+    get: async () => JSON.stringify([there]),
+    async post(path: string, form: unknown) {
+      removed.push([path, form]);
+      return '';
+    },
+    version: async () => '',
+  };
+  const tool = createQbittorrentTool(client, async () => undefined);
+  expect(await tool.find(HASH, FOLDER, signal)).toBeUndefined();
+  await tool.remove(HASH, FOLDER);
+  expect(removed).toEqual([]);
+  await tool.remove(HASH, `${FOLDER}-2/`);
   expect(removed).toHaveLength(1);
 });
 

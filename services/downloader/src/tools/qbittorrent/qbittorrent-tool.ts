@@ -39,19 +39,10 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
     understood('qBittorrent', infoShape, parseJson(await client.get('torrents/info', which, signal ? { signal } : {})));
   const info = async (hash: string, signal?: AbortSignal) =>
     (await list({ hashes: hash }, signal)).find((torrent) => torrent.hash.toLowerCase() === hash);
-  const remove = async (hashes: string) => {
-    await client.post('torrents/delete', { hashes, deleteFiles: 'false' });
-  };
-  /** 5.x renamed the calls; the old names are gone there. */
-  const call = async (names: readonly string[], hash: string) => {
-    for (const name of names) {
-      try {
-        await client.post(name, { hashes: hash });
-        return;
-      } catch (error) {
-        if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
-      }
-    }
+  /** What of ours has this id. */
+  const find = async (hash: string, directory: string, signal?: AbortSignal) => {
+    const torrent = await info(hash, signal);
+    return torrent && isSameFolder(torrent.save_path, directory) ? torrent : undefined;
   };
   return {
     name: 'qBittorrent',
@@ -88,8 +79,8 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
       }
       throw new AppError('FAILED_PRECONDITION', 'qBittorrent did not take the torrent');
     },
-    async find(id, signal): Promise<ToolStatus | undefined> {
-      const torrent = await info(id, signal);
+    async find(id, directory, signal): Promise<ToolStatus | undefined> {
+      const torrent = await find(id, directory, signal);
       if (!torrent) return undefined;
       const isComplete = COMPLETE.has(torrent.state) && torrent.amount_left === 0 && torrent.size > 0;
       const isFailed = FAILED.has(torrent.state);
@@ -101,18 +92,41 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
         error: isFailed ? `qBittorrent says ${torrent.state}` : '',
       };
     },
-    pause: (id) => call(NAMES_OF.pause, id),
-    resume: (id) => call(NAMES_OF.resume, id),
-    remove,
+    pause: (id) => callOne(client, NAMES_OF.pause, id),
+    resume: (id) => callOne(client, NAMES_OF.resume, id),
+    async remove(id, directory) {
+      if (await find(id, directory)) await remove(client, [id]);
+    },
     async removeFrom(directory) {
       for (let look = 0; look < LEFT_LOOKS; look++) {
         if (look > 0) await pause(LOOK_MS);
         const left = (await list(OURS)).filter((torrent) => isSameFolder(torrent.save_path, directory));
-        if (left.length > 0) return remove(left.map(({ hash }) => hash).join('|'));
+        if (left.length > 0)
+          return remove(
+            client,
+            left.map(({ hash }) => hash),
+          );
       }
     },
     version: (signal) => client.version({ signal }),
   };
+}
+
+/** 5.x renamed the calls; the old names are gone there. */
+async function callOne(client: QbittorrentClient, names: readonly string[], hash: string): Promise<void> {
+  for (const name of names) {
+    try {
+      await client.post(name, { hashes: hash });
+      return;
+    } catch (error) {
+      if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
+    }
+  }
+}
+
+/** Files stay. */
+async function remove(client: QbittorrentClient, hashes: readonly string[]): Promise<void> {
+  await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: 'false' });
 }
 
 /** @throws AppError FAILED_PRECONDITION: it is somebody else's */

@@ -40,3 +40,20 @@ it('what is left of a torrent whose adding was broken off is taken out, and noth
   await tool.removeFrom('/none');
   expect(called.map(([method]) => method)).toEqual(['torrent-get', 'torrent-remove', 'torrent-get']);
 });
+
+it('a torrent that another download has there by now is not found, and stays', async () => {
+  const hashString = 'a'.repeat(40);
+  const numbers = { status: 4, haveValid: 0, sizeWhenDone: 1, leftUntilDone: 1, metadataPercentComplete: 1, error: 0 };
+  const called: string[] = [];
+  const call = async (method: string) => {
+    called.push(method);
+    return { torrents: [{ hashString, downloadDir: '/d2/', errorString: '', ...numbers }] };
+  };
+  const tool = createTransmissionTool({ call, version: async () => '4.0' });
+  expect(await tool.find(hashString, '/d', AbortSignal.timeout(30_000))).toBeUndefined();
+  expect(await tool.find(hashString, '/d2', AbortSignal.timeout(30_000))).toMatchObject({ state: 'active' });
+  await tool.remove(hashString, '/d');
+  expect(called).not.toContain('torrent-remove');
+  await tool.remove(hashString, '/d2');
+  expect(called.at(-1)).toBe('torrent-remove');
+});

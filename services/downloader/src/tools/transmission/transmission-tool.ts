@@ -61,9 +61,9 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
         throw new AppError('FAILED_PRECONDITION', 'this torrent is in Transmission already');
       return hashString;
     },
-    async find(id, signal) {
+    async find(id, directory, signal) {
       const torrent = await get(id, signal);
-      if (!torrent) return undefined;
+      if (!torrent || !isSameFolder(torrent.downloadDir, directory)) return undefined;
       const isComplete =
         torrent.metadataPercentComplete === 1 && torrent.leftUntilDone === 0 && torrent.status !== 1 && torrent.status !== 2;
       const isFailed = torrent.error === LOCAL_ERROR;
@@ -81,7 +81,10 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     async resume(id) {
       await client.call('torrent-start', { ids: [id] });
     },
-    remove: (id) => remove([id]),
+    async remove(id, directory) {
+      const torrent = await get(id);
+      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id]);
+    },
     async removeFrom(directory) {
       const all = understood('Transmission', placesShape, await client.call('torrent-get', { fields: ['hashString', 'downloadDir'] }));
       const left = all.torrents.filter(({ downloadDir }) => isSameFolder(downloadDir, directory));

@@ -82,6 +82,8 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
 ]);
 /** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after that moment. */
 const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['findOnHost', 'list', 'listNames', 'open', 'stat', 'statMany']);
+/** Whoever leaves is told what became of it: it may be there, and more in it than its caller may have. */
+const AWAITED: ReadonlySet<keyof DiskOperations> = new Set(['copy']);
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
 /** What could not be cleaned up is looked at again within a minute. */
@@ -127,7 +129,7 @@ export class DiskPool {
 
   /**
    * @param giveUp takes back a result that comes after the caller has gone, for results that hold something
-   * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen
+   * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen; of a copy that has begun, what became of it
    */
   call<Op extends keyof DiskOperations>(
     operation: Op,
@@ -140,14 +142,18 @@ export class DiskPool {
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
       const lane = this.#pickLane();
       const id = this.#nextId++;
+      const cancel = () => lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
       const leave = (error: AppError) => {
         reject(error);
         call.unwatch();
         if (withdraw(lane, id)) return;
         call.giveUp = (result) => giveUp(result as Result<Op>);
-        lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
+        cancel();
       };
-      const onAbort = () => signal && leave(abortError(signal));
+      const onAbort = () => {
+        if (AWAITED.has(operation) && !isWaiting(lane, id)) cancel();
+        else if (signal) leave(abortError(signal));
+      };
       const call: Call = {
         operation,
         startedAt: performance.now(),
@@ -246,6 +252,11 @@ function sendSoon(lane: Lane): void {
       batch.flatMap(({ operation, values }) => handedOver(operation, values)),
     );
   });
+}
+
+/** Whether a call was not sent yet. */
+function isWaiting({ waiting }: Lane, id: number): boolean {
+  return waiting.values().some(({ ids }) => ids.includes(id));
 }
 
 /** Takes a call back that was not sent yet. */

@@ -209,7 +209,8 @@ export class LocalDriver implements StorageDriver {
     checkReachable(from);
     checkUnreserved(to);
     if (beforeCopy) await beforeCopy(await this.#disk.call('sizeUpCopy', [from], signal));
-    return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), signal);
+    // Whoever has left by its end is told all the same that it is there.
+    return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), undefined);
   }
 
   async space({ signal }: CallOptions = {}): Promise<Space> {

@@ -4,7 +4,16 @@ import { currentOwner, newOwnedName, ownerOf } from '@wharf/owned-names';
 import { createGate, parseJson } from '@wharf/pace';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
-import { type NewObject, type OpenUpload, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
+import {
+  type ListedObject,
+  type ListedPage,
+  type NewObject,
+  type OpenUpload,
+  PAGE_KEYS,
+  payloadOf,
+  type S3Client,
+  type UploadedPart,
+} from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 import type { Taken } from './store-clock.ts';
 
@@ -119,6 +128,14 @@ function createNotes(client: S3Client, folder: string) {
       throw error;
     }
   };
+  /** What lies right in the folder: of a draft there may be thousands of pieces beside. Ends with undefined where there is more. */
+  async function* pages(options: CallOptions): AsyncGenerator<ListedPage | undefined, void> {
+    let seen = 0;
+    for await (const page of client.pages({ prefix: folder, delimiter: '/', ...options })) {
+      seen += 1;
+      yield seen > MAX_SWEPT_PAGES ? undefined : page;
+    }
+  }
   return {
     newName: () => newOwnedName(self),
     read,
@@ -129,10 +146,12 @@ function createNotes(client: S3Client, folder: string) {
     async writtenAt(name: string, options: CallOptions) {
       return (await client.findHead(folder + name, options))?.modifiedAt;
     },
-    /** Undefined: there are more than a page. */
+    /** Undefined: there are more than a page has. */
     async all(options: CallOptions) {
-      const { objects, isLast } = await client.firstPage({ prefix: folder, maxKeys: PAGE_KEYS, signal: options.signal });
-      if (!isLast) return undefined;
+      const objects: ListedObject[] = [];
+      for await (const page of pages(options)) {
+        if (!page || objects.push(...page.objects) > PAGE_KEYS) return undefined;
+      }
       const gate = createGate(PARALLEL_NOTES);
       const reading = objects.map(({ key, modifiedAt }) =>
         gate.run(async () => {
@@ -144,11 +163,9 @@ function createNotes(client: S3Client, folder: string) {
     },
     /** The names of those whose process runs no more. */
     async *left(options: CallOptions): AsyncGenerator<string, void> {
-      let pages = 0;
-      for await (const { objects } of client.pages({ prefix: folder, ...options })) {
-        pages += 1;
-        if (pages > MAX_SWEPT_PAGES) return;
-        for (const { key, modifiedAt } of objects) {
+      for await (const page of pages(options)) {
+        if (!page) return;
+        for (const { key, modifiedAt } of page.objects) {
           const name = key.slice(folder.length);
           if (isLeft(name, modifiedAt)) yield name;
         }

@@ -346,6 +346,15 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect(await namesIn(driver, '/d')).toEqual(['big']);
     }, 30_000);
 
+    it('begin beside a draft of more pieces than a page has, and spare what is under way', async () => {
+      const { driver, root } = await open();
+      const draft = `${root}/.wharf-uploads/draft-${'0'.repeat(32)}`;
+      await bucket.putMany(Array.from({ length: 1_001 }, (_, index) => `${draft}/piece-${String(index).padStart(16, '0')}`));
+      await bucket.put(`${root}/.wharf-uploads/${newOwnedName(currentOwner())}`, JSON.stringify({ key: `${root}/d/big` }));
+      const [begun] = await driver.beginRemoval([at('/d')]);
+      expect(JSON.parse(String(begun)).spared).toEqual([`${root}/d/big`]);
+    }, 30_000);
+
     it('cannot begin where the store tells no time', async () => {
       const { driver, root } = await open();
       await bucket.put(`${root}/.wharf`, 'somebody else’s');

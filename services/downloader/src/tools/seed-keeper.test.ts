@@ -1,0 +1,58 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeTempDir } from '@wharf/harness';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import type { SeedStore } from '../store/seed-store.ts';
+import { createSeedKeeper } from './seed-keeper.ts';
+import type { Tools } from './tools.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+it('ends with the torrent that it asks for, however many of a tool that is away are due again', async () => {
+  let asked = 0;
+  const nobodyAsks = () => Promise.reject(new Error('nobody asks'));
+  const seeds: SeedStore = {
+    ...{ init: nobodyAsks, add: nobodyAsks, endNow: nobodyAsks, leaveFile: nobodyAsks, end: nobodyAsks },
+    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks },
+    takeDue: async () => (asked < 100 ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] } : undefined),
+  };
+  const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+  const { promise: failing, reject: fail } = Promise.withResolvers<never>();
+  const get = () => {
+    asked += 1;
+    resolve();
+    return failing;
+  };
+  const tools = { get } as unknown as Tools;
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir: '/tools', clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await isAsked;
+  const stopped = keeper.stop();
+  fail(new Error('away'));
+  await stopped;
+  expect(asked).toBe(1);
+});
+
+it.each([
+  ['goes with all of its folder when the tool is back', true],
+  ['keeps its folder where it is tried again meanwhile', false],
+])('a download that was given up %s', async (_, isThere) => {
+  const dir = await makeTempDir('seed-keeper');
+  onTestFinished(() => dir.remove());
+  const folder = join(dir.path, 'aria2', 'task');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'half'), 'a half');
+  const removed: string[] = [];
+  const due = [{ _id: 'task', tool: 'aria2', tool_id: '', remove_at: null, left_files: [], is_given_up: true }];
+  const seeds = { takeDue: async () => due.pop(), end: async () => isThere } as unknown as SeedStore;
+  const tools = { get: async () => ({ removeFrom: async (place: string) => void removed.push(place) }) } as unknown as Tools;
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir: dir.path, clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  await keeper.stop();
+  expect(removed).toEqual([folder]);
+  expect(await readdir(join(dir.path, 'aria2'))).toEqual(isThere ? [] : ['task']);
+});
