@@ -109,7 +109,7 @@ export function createScratch(options: ScratchOptions): Scratch {
       else passingDiskBytes += diskBytes;
     }
     const disk = await fs.statfs(dir);
-    const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside));
+    const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside)).bytes;
     const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
     return {
       everBytes: Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes)),

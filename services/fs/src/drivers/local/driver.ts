@@ -208,7 +208,10 @@ export class LocalDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, { signal, overwrite, beforeCopy }: CopyOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
-    if (beforeCopy) await beforeCopy(await this.#disk.call('sizeUpCopy', [from], signal));
+    if (beforeCopy) {
+      const { bytes, entries } = await this.#disk.call('sizeUpCopy', [from], signal);
+      await beforeCopy(bytes, entries);
+    }
     return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), signal);
   }
 
