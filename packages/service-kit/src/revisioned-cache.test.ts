@@ -41,6 +41,15 @@ describe('revisioned cache', () => {
     expect(await cache.get()).toBe('two');
   });
 
+  it('a change is seen where the clock was set back since', async () => {
+    const { source, cache, change } = setUp();
+    source.now = 3_600_000;
+    await cache.get();
+    change('two');
+    source.now = 0;
+    expect(await cache.get()).toBe('two');
+  });
+
   it('an invalidation makes the next call look', async () => {
     const { cache, change } = setUp();
     await cache.get();

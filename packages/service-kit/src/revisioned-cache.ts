@@ -6,6 +6,11 @@ export const MAX_CACHE_AGE_MS = 5_000;
 /** How often data is read anew although its revision is the same, in milliseconds. A change that could not be counted is seen then. */
 const RELOAD_MS = 60_000;
 
+/** Whether something of this time is younger than that. What is of the future is not: the clock was set back since, by nobody knows how much. */
+export function isYounger(sinceMs: number, nowMs: number, maxAgeMs: number): boolean {
+  return sinceMs <= nowMs && nowMs - sinceMs < maxAgeMs;
+}
+
 /** A copy of another service's data. It holds data, never decisions. */
 export interface RevisionedCache<Value> {
   /**
@@ -48,7 +53,7 @@ export function createRevisionedCache<Data, Value>(options: {
   let generation = 0;
 
   const read = async (revision: number, startedAt: number): Promise<Held<Data, Value>> => {
-    if (held?.revision === revision && startedAt - held.loadedAt < RELOAD_MS) return held;
+    if (held?.revision === revision && isYounger(held.loadedAt, startedAt, RELOAD_MS)) return held;
     // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const data = await options.load();
@@ -72,7 +77,7 @@ export function createRevisionedCache<Data, Value>(options: {
   };
 
   const findHeld = (minRevision: number, maxAgeMs: number): Held<Data, Value> | undefined =>
-    held && held.revision >= minRevision && clock() - held.checkedAt < maxAgeMs ? held : undefined;
+    held && held.revision >= minRevision && isYounger(held.checkedAt, clock(), maxAgeMs) ? held : undefined;
   const findFresh = (minRevision: number): Held<Data, Value> | undefined => {
     const fresh = findHeld(minRevision, MAX_CACHE_AGE_MS);
     if (fresh && clock() - fresh.checkedAt > MAX_CACHE_AGE_MS / 2) refreshOnce().catch(() => {});

@@ -2,6 +2,7 @@ import type { TaskModels } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-lease.ts';
 import { QUEUED_STATES, TASK_STATE } from './task-state.ts';
+import { updateInSteps } from './update-in-steps.ts';
 
 /** What is kept of an owner's tasks that have ended: the newest of them, and none longer than this. */
 const MAX_DONE_TASKS = 10_000;
@@ -33,7 +34,7 @@ export function createHousekeeping(
   let watchingSince: number | undefined;
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
   const forgetUntil = (end: Date) =>
-    tasks.updateMany({ done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
+    updateInSteps({ tasks }, { done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
 
   const giveUp = async () => {
     const now = clock.now();

@@ -3,6 +3,8 @@ import type { TaskModels, TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-lease.ts';
 import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
+import { updateInSteps } from './update-in-steps.ts';
+import { SHOWN, type ShownRecord } from './wire-task.ts';
 
 export const TASK_ACTIONS = ['cancel', 'delete', 'retry', 'pause', 'resume'] as const;
 export type TaskAction = (typeof TASK_ACTIONS)[number];
@@ -18,7 +20,7 @@ export interface TaskControl {
   /** @throws AppError TASK_NOT_FOUND: none of this id, somebody else's, or of another list */
   get(id: string, list: string, scope: TaskScope): Promise<TaskRecord>;
   /** The newest first; `limit` 0 is all. */
-  list(query: { list: string; done: boolean; skip: number; limit: number }, scope: TaskScope): AsyncIterable<TaskRecord>;
+  list(query: { list: string; done: boolean; skip: number; limit: number }, scope: TaskScope): AsyncIterable<ShownRecord>;
   /**
    * Does the action when the task's state allows it, else nothing: a task that has ended is not cancelled.
    * @returns the task after the change; undefined when nothing changed. @throws AppError TASK_NOT_FOUND
@@ -60,12 +62,12 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
 
     async *list({ list, done, skip, limit }, scope) {
       const query = tasks
-        .find({ ...visible(list, scope), done })
+        .find({ ...visible(list, scope), done }, SHOWN)
         .sort({ created_at: -1 })
         .skip(skip)
         .limit(limit)
         .batchSize(BATCH);
-      yield* query.lean<TaskRecord[]>().cursor() as AsyncIterable<TaskRecord>;
+      yield* query.lean<ShownRecord[]>().cursor() as AsyncIterable<ShownRecord>;
     },
 
     async apply(action, id, list, scope) {
@@ -84,12 +86,13 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
     },
 
     async clear(list, states, scope) {
-      await tasks.updateMany({ ...visible(list, scope), done: true, state: { $in: [...states] } }, { $set: { forget: true }, ...stamp });
+      const filter = { ...visible(list, scope), done: true, state: { $in: [...states] } };
+      await updateInSteps({ tasks }, filter, { $set: { forget: true }, ...stamp });
     },
 
     async retryFailed(list, scope) {
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
-      await tasks.updateMany(filter, { $set: queuedAgain(clock.now()), ...stamp });
+      await updateInSteps({ tasks }, filter, { $set: queuedAgain(clock.now()), ...stamp });
     },
 
     countOpen: (creatorId, limit) =>

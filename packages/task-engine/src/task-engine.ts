@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
 import { type NewTask, newTaskRecords } from './new-task.ts';
 import { createOpenLimit } from './open-limit.ts';
+import { longBytes, type RecordRoom } from './record-room.ts';
 import { createStoreClock } from './store-clock.ts';
 import { createStoreRoom } from './store-room.ts';
 import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
@@ -19,7 +20,10 @@ const HURRIED_AT_A_TIME = 16;
 const PARALLEL_CHANGES = 16;
 
 export interface TaskEngine {
-  /** Queues a task durably. @throws AppError RATE_LIMITED: its creator has too many, or all have | INTERNAL: the input has not the kind's shape */
+  /**
+   * Queues a task durably.
+   * @throws AppError RATE_LIMITED: its creator has too many, or all have | INTERNAL: the input has not the kind's shape; and what `holdRoom` throws
+   */
   add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
   /** Queues several of one kind, in this order. @returns those that are new: one whose `id` is there already stays as it is */
   addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<readonly TaskRecord[]>;
@@ -48,6 +52,8 @@ export interface TaskEngineOptions extends WorkLimits {
   readonly kinds: readonly TaskKind<never>[];
   /** Tasks of all users together that have not ended; infinite: any number. Left out: what the store has room for. */
   readonly tasksOfAll?: number | undefined;
+  /** As `RecordRoom` has it. Left out: the store has room for all. */
+  readonly holdRoom?: RecordRoom | undefined;
 }
 
 /** A durable queue over the store, and a worker on it. The bus only makes it quicker. */
@@ -75,9 +81,13 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     await clock.sync();
     const settle = await openLimit.take(tasks);
     const added: TaskRecord[] = [];
+    let letGo = () => {};
     try {
+      const bytes = options.holdRoom ? await longBytes(kind, tasks) : 0;
+      if (options.holdRoom && bytes > 0) letGo = await options.holdRoom(bytes);
       for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
     } finally {
+      letGo();
       settle();
     }
     worker.added(added);

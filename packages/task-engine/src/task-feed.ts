@@ -3,8 +3,8 @@ import { createPace } from '@wharf/pace';
 import type { Bus, StoreConnection } from '@wharf/service-kit';
 import { createStoreClock } from './store-clock.ts';
 import type { TaskScope } from './task-control.ts';
-import { createTaskSnapshots, SHOWN, type ShownRecord, type TaskSnapshots } from './task-snapshot.ts';
-import { type WireTask, wireTask } from './wire-task.ts';
+import { createTaskSnapshots, type TaskSnapshots } from './task-snapshot.ts';
+import { SHOWN, type ShownRecord, type WireTask, wireTask } from './wire-task.ts';
 
 /** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner, and while there is a bus it is asked rarely. */
 const POLL_MS = 1_000;

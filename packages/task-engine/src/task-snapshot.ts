@@ -1,6 +1,6 @@
-import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { TaskModels } from '@wharf/models';
 import type { TaskScope } from './task-control.ts';
-import { wireTask } from './wire-task.ts';
+import { SHOWN, type ShownRecord, wireTask } from './wire-task.ts';
 
 /** What a snapshot has at most of each owner's tasks: of those that have not ended, and of the newest that have. */
 const MAX_OPEN = 10_000;
@@ -9,9 +9,6 @@ const MAX_DONE = 1_000;
 const PAGE = 50;
 /** A piece has so many characters at least, but for the last. */
 const PIECE_LENGTH = 16 * 1024;
-
-export type ShownRecord = Omit<TaskRecord, 'input' | 'checkpoint'>;
-export const SHOWN = { input: 0, checkpoint: 0 } as const;
 
 /** A task as JSON text: short, where the names that were read may be long. */
 interface Row {

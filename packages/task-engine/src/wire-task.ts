@@ -4,10 +4,15 @@ import { newTaskId } from './task-id.ts';
 import type { TaskCreator } from './task-kind.ts';
 import { TASK_STATE } from './task-state.ts';
 
+/** What of a record people see: its other texts may name thousands of files. */
+export type ShownRecord = Omit<TaskRecord, 'input' | 'checkpoint'>;
+/** Reads that. */
+export const SHOWN = { input: 0, checkpoint: 0 } as const;
+
 /** A task as clients see it. */
 export type WireTask = ShownTask;
 
-export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): WireTask {
+export function wireTask(record: ShownRecord): WireTask {
   return {
     id: record._id,
     name: shownName(record.name),

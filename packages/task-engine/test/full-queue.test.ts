@@ -1,23 +1,28 @@
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { afterEach, expect, it } from 'vitest';
-import type { TaskEngine } from '../src/index.ts';
-import { type Installation, idle, openInstallation } from './installation.ts';
+import { z } from 'zod';
+import { defineTaskKind, type TaskEngine, type TaskEngineOptions } from '../src/index.ts';
+import { ANN, type Installation, idle, openInstallation } from './installation.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const step of undo.splice(0).toReversed()) await step();
 });
 
-async function open(maxDocuments?: number): Promise<{ place: Installation; engine: TaskEngine }> {
+async function open(maxDocuments?: number, rest?: Partial<TaskEngineOptions>): Promise<{ place: Installation; engine: TaskEngine }> {
   const dir = await makeTempDir('full-queue');
   undo.push(dir.remove);
   const store = await startEmbeddedMongo({ dataDir: dir.path, ...(maxDocuments === undefined ? {} : { maxDocuments }) });
   undo.push(() => store.stop());
   const place = await openInstallation(store.url);
   undo.push(() => place.close());
-  return { place, engine: await place.open([idle]) };
+  return { place, engine: await place.open([idle, listing], rest) };
 }
+
+/** Names what it is about. */
+const listing = defineTaskKind({ name: 'listing', input: z.object({ files: z.array(z.string()) }), maxRetries: 0, run: idle.run as never });
 
 /** Adds so many at the same time in each of some calls. @returns why those failed that did */
 async function addInParallel(engine: TaskEngine, calls: number, count: number, userOf: (call: number) => number): Promise<unknown[]> {
@@ -44,4 +49,26 @@ it('all users together leave most of a small store to others', { timeout: 60_000
   expect(await place.models.tasks.countDocuments({ done: false })).toBe(1_500);
   expect(refusals).toHaveLength(25);
   expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ code: 'RATE_LIMITED' })));
+});
+
+it('long lists of what tasks are about need room in the store, and short ones none', async () => {
+  const asked: number[] = [];
+  let heldBytes = 0;
+  const holdRoom = async (bytes: number) => {
+    asked.push(bytes);
+    if (bytes > 100_000) throw new AppError('QUOTA_EXCEEDED', 'no room');
+    heldBytes += bytes;
+    return () => {
+      heldBytes -= bytes;
+    };
+  };
+  const { place, engine } = await open(undefined, { holdRoom });
+  const add = (count: number) =>
+    engine.add(listing, { name: 'one', creator: ANN, input: { files: Array.from({ length: count }, () => 'x'.repeat(97)) } });
+  await add(10);
+  expect(asked).toEqual([]);
+  await add(100);
+  await expect(add(2_000)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  expect(asked).toEqual([expect.closeTo(8_000, -3), expect.closeTo(198_000, -3)]);
+  expect([heldBytes, await place.models.tasks.countDocuments({ done: false })]).toEqual([0, 2]);
 });

@@ -22,7 +22,7 @@ import { probeToolHandler } from './api/probe-tool.ts';
 import type { ByteWriter } from './clients/byte-writer.ts';
 import type { DownloaderConfig } from './config.ts';
 import { BUILT_IN_TOOL } from './domain/download-input.ts';
-import { createReserveKeeper } from './fetch/disk-reserve.ts';
+import { createRecordRoom, createReserveKeeper } from './fetch/disk-reserve.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { createScratch } from './fetch/scratch.ts';
 import { tracedClient } from './fetch/traced-client.ts';
@@ -141,7 +141,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     settings: () => settings.get(),
     avoidedTools: working.notWorking,
     ...{ perUser: config.downloadsPerUser, perTool: config.downloadsPerTool },
-    tasksOfAll: config.tasksOfAll,
+    ...{ tasksOfAll: config.tasksOfAll, holdRoom: createRecordRoom(config.dataDir) },
   });
   return {
     rpc: defineRpcService(DownloaderServiceDefinition, {

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, makeTempDir, runCommand } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
-import { createReserveKeeper, type KeepReserve } from '../src/fetch/disk-reserve.ts';
+import { createRecordRoom, createReserveKeeper, type KeepReserve } from '../src/fetch/disk-reserve.ts';
 import { createScratch, newScratchId } from '../src/fetch/scratch.ts';
 
 const MIB = 1024 * 1024;
@@ -14,11 +14,11 @@ async function findMount(): Promise<object> {
   return code === 0 ? {} : { missing: stderr.trim() };
 }
 
-/** A folder of ours, and one that is filled, on a disk of which 2 MiB are the reserve. */
-async function makeDisk() {
+/** A folder of ours, and one that is filled, on a disk of which 2 MiB are the reserve. @param entries that it holds at most */
+async function makeDisk(entries = 10_000) {
   const dir = await makeTempDir('disk-reserve');
   onTestFinished(() => dir.remove());
-  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', 'size=40m', 'none', dir.path]);
+  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', `size=40m,nr_inodes=${entries}`, 'none', dir.path]);
   expect(code, stderr).toBe(0);
   onTestFinished(async () => void (await runCommand('umount', ['--lazy', dir.path])));
   const [own, filled] = ['own', 'filled'].map((name) => join(dir.path, name)) as [string, string];
@@ -75,6 +75,29 @@ it.runIf(mounts)('nobody else is given up until the room of the last one may be 
   expect(await ask(0)).toBe('goes on');
   nowMs += 500;
   expect(await ask(0)).toBe('QUOTA_EXCEEDED');
+});
+
+it.runIf(mounts)('what fills the disk with files that hold nothing is given up', async () => {
+  const { own, filled } = await makeDisk(200);
+  const keepReserve = createReserveKeeper(filled, own);
+  const given: string[] = [];
+  const keep = () => keepReserve(async () => void given.push('files'));
+  await keep();
+  for (let index = 0; index < 192; index += 1) await writeFile(join(filled, String(index)), '');
+  await expect(keep()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  expect(given).toEqual(['files']);
+});
+
+it.runIf(mounts)('what the store is to keep of tasks leaves it, however many come at the same time', async () => {
+  const { own, filled } = await makeDisk();
+  const hold = createRecordRoom(own) ?? expect.fail();
+  await writeFile(join(filled, 'one'), Buffer.alloc(30 * MIB, 1));
+  const outcomes = await Promise.allSettled([1, 2, 3].map(() => hold(5 * MIB)));
+  const held = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  expect(held).toHaveLength(1);
+  for (const letGo of held) letGo();
+  (await hold(5 * MIB))();
+  expect(createRecordRoom(undefined)).toBeUndefined();
 });
 
 it('where the folder named is missing there is nothing to leave room for', async () => {

@@ -79,3 +79,13 @@ it('whoever read nothing for longer than that forgets everything: what was misse
   now += 61_000;
   await hear('/');
 });
+
+it('long paths are told by name as long as they are few: what is kept of them for minutes is small', async () => {
+  const long = (index: number) => `/${index}${'/x'.repeat(1_000)}`;
+  feed.note([long(1)]);
+  await waitFor('the first to be written', async () => (await models.entryChanges.countDocuments()) === 1);
+  feed.note(Array.from({ length: 100 }, (_, index) => long(index)));
+  await waitFor('all to be written', async () => (await models.entryChanges.countDocuments()) === 2);
+  const written = await models.entryChanges.find().sort({ _id: 1 }).lean();
+  expect(written.map(({ paths }) => paths)).toEqual([[long(1)], ['/']]);
+});

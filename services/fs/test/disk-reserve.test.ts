@@ -1,11 +1,14 @@
 import { readdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir } from '@wharf/harness';
+import type { EntryName } from '@wharf/paths';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { vpath } from '../src/domain/testing/memory-tree.ts';
 import { codeOf } from '../src/driver-contract/conformance/driver-calls.ts';
 import { createDiskRoom } from '../src/driver-contract/disk-room.ts';
 import { openDraftSpool } from '../src/driver-contract/draft-spool.ts';
 import { type Spooled, spool } from '../src/driver-contract/spool.ts';
+import { openFileSearchIndex } from '../src/search-engines/file/file-search-index.ts';
 import { openUploadArea } from '../src/tasks/upload-area.ts';
 import { createThumbnailCache } from '../src/thumbnails/thumbnail-cache.ts';
 import { mountSmallDisk, mounts } from './local/small-disk.ts';
@@ -13,6 +16,8 @@ import { mountSmallDisk, mounts } from './local/small-disk.ts';
 const MIB = 1024 * 1024;
 /** What others need, and a bit that one upload would not fill. */
 const [RESERVE_MIB, SPARE_MIB, EACH_MIB] = [256, 40, 24];
+/** The same of the number of files. */
+const RESERVE_ENTRIES = 4_096;
 const UNBOUNDED = 2 ** 40;
 let disk: string;
 
@@ -84,6 +89,46 @@ describe.runIf(mounts)('the disk of the data folder keeps what others need of it
     await expectReserve();
     // Its own name lies there in any case.
     expect((await readdir(join(disk, 'folder'))).filter((name) => name !== 'id')).not.toEqual([]);
+  });
+
+  it('in files as well, of which there may be none left while most bytes are free', async () => {
+    const small = join(disk, 'small');
+    await mountSmallDisk(small, RESERVE_MIB + SPARE_MIB, RESERVE_ENTRIES + 20);
+    const area = openUploadArea(join(small, 'folder'), UNBOUNDED);
+    const signal = new AbortController().signal;
+    const receive = () => area.receive((async function* () {})(), { userId: 1, sizeBytes: 0, expectedHashes: {}, signal });
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => codeOf(receive())));
+    expect(new Set(outcomes)).toEqual(new Set(['done', 'QUOTA_EXCEEDED']));
+    const drafts = openDraftSpool(join(small, 'folder'), UNBOUNDED);
+    expect(await codeOf(drafts.create({ id: 'a'.repeat(32), sizeBytes: 1 }))).toBe('QUOTA_EXCEEDED');
+    const cache = createThumbnailCache(join(small, 'folder'));
+    await cache.write('one', Buffer.alloc(1));
+    expect(await cache.read('one')).toBeUndefined();
+    expect((await statfs(small)).ffree).toBeGreaterThanOrEqual(RESERVE_ENTRIES - 2);
+  });
+
+  it('where a search index grows by names of other disks', async () => {
+    const small = join(disk, 'small');
+    await mountSmallDisk(small, 20);
+    const index = await openFileSearchIndex(join(small, 'search'));
+    onTestFinished(() => index.close());
+    await index.openFolder(vpath('/'), 1, 1);
+    const put = (round: number) =>
+      index.put(
+        vpath('/'),
+        Array.from({ length: 1_000 }, (_, number) => ({
+          name: `${round}-${number}-${'x'.repeat(200)}` as EntryName,
+          isDirectory: false,
+          sizeBytes: 1,
+        })),
+        1,
+      );
+    let outcome = 'done';
+    for (let round = 0; outcome === 'done' && round < 100; round += 1) outcome = await codeOf(put(round));
+    expect(outcome).toBe('QUOTA_EXCEEDED');
+    expect(await index.count()).toBeGreaterThan(1_000);
+    const { bavail, bsize } = await statfs(small);
+    expect(bavail * bsize).toBeGreaterThan(MIB / 2);
   });
 
   it('where thumbnails are made that others have no room for', async () => {

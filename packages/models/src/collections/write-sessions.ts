@@ -65,7 +65,7 @@ export const writeSessions = defineCollection(
     expires_at: required.date,
     /** Of a user's own upload only. */
     upload: optionalData<UploadRecord>(),
-    /** Of a user's own upload only: `beginning` until its client may be told of it, `receiving` until the file has its name. */
+    /** Of a user's own upload: `beginning` until its client may be told of it, `receiving` until the file has its name. Of any whose file has it: `published`. */
     upload_state: addedLater(text),
     /** What an unfinished upload is found again by: there is one of each. */
     upload_key: optional.text,

@@ -157,6 +157,15 @@ describe('callers', () => {
     await expect(callers.establish(token)).rejects.toThrow('token is invalidated');
   });
 
+  it('the same where the clock is set back meanwhile', async () => {
+    const { world, callers, tokens, claims } = setUp();
+    const token = tokens.sign(claims({ nbf: NOW_S - 7_200 }));
+    await callers.establish(token);
+    world.sessions.clear();
+    world.now -= 3_600_000;
+    await expect(callers.establish(token)).rejects.toThrow('token is invalidated');
+  });
+
   it('the store is asked once for many requests of a session', async () => {
     const { world, callers, tokens, claims } = setUp();
     const token = tokens.sign(claims());

@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { LRUCache } from 'lru-cache';
 import { createStoreAsker, MAX_KEPT_MS } from '../ask-store.ts';
-import { MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
+import { isYounger, MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
 import type { UserIdentity } from './identity.ts';
 import type { LoginTokens } from './login-tokens.ts';
 
@@ -88,7 +88,7 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
   };
   const find = (key: string, maxAgeMs: number): { value: unknown } | undefined => {
     const known = remembered.get(key);
-    return known && clock() - known.readAt < maxAgeMs ? known : undefined;
+    return known && isYounger(known.readAt, clock(), maxAgeMs) ? known : undefined;
   };
   /** A value read at most MAX_CACHE_AGE_MS ago. */
   const fresh: Look = async <Value>(key: string, read: () => Promise<Value>) => {

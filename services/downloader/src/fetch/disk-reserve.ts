@@ -2,20 +2,32 @@ import fs from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
 import { isMissing } from '@wharf/held-folders';
 
-/** What is left free for what else is kept on a disk that is not for downloads alone, in bytes, and of a small disk so much of the whole: as fs does. */
+/** What is left free for what else is kept on a disk that is not for downloads alone, in bytes and in files, and of a small disk so much of the whole: as fs does. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
+const RESERVE_ENTRIES = 4_096;
 const RESERVE_PART = 20;
 /** Some tools answer before the files of what they end are closed: so long nothing else is given up, in milliseconds. */
 const FREED_AFTER_MS = 2_000;
 
+/** So much of a disk. */
+interface Reserve {
+  readonly bytes: number;
+  /** Files and folders. */
+  readonly entries: number;
+}
+
+const NOTHING: Reserve = { bytes: 0, entries: 0 };
+
 /** What is to be left free where a folder is. @param beside a folder of ours; undefined, or missing: nothing else is kept there */
-export async function reserveOf(folder: string, beside: string | undefined): Promise<number> {
-  if (beside === undefined) return 0;
+export async function reserveOf(folder: string, beside: string | undefined): Promise<Reserve> {
+  if (beside === undefined) return NOTHING;
   try {
-    const [one, two, { blocks, bsize }] = await Promise.all([fs.stat(folder), fs.stat(beside), fs.statfs(folder)]);
-    return one.dev === two.dev ? Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART) : 0;
+    const [one, two, { blocks, bsize, files }] = await Promise.all([fs.stat(folder), fs.stat(beside), fs.statfs(folder)]);
+    if (one.dev !== two.dev) return NOTHING;
+    // Where files have no number it is 0.
+    return { bytes: Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART), entries: Math.min(RESERVE_ENTRIES, files / RESERVE_PART) };
   } catch (error) {
-    if (isMissing(error)) return 0;
+    if (isMissing(error)) return NOTHING;
     throw error;
   }
 }
@@ -34,7 +46,9 @@ export function createReserveKeeper(folder: string, beside: string | undefined, 
   let nextAtMs = Number.NEGATIVE_INFINITY;
   const isTaken = async () => {
     const disk = await fs.statfs(folder).catch(() => undefined);
-    return disk !== undefined && disk.bavail * disk.bsize < (await reserveOf(folder, beside));
+    if (disk === undefined) return false;
+    const reserve = await reserveOf(folder, beside);
+    return disk.bavail * disk.bsize < reserve.bytes || disk.ffree < reserve.entries;
   };
   return async (giveUp) => {
     // Asked again after the look: of several who look at a time one is chosen.
@@ -43,5 +57,32 @@ export function createReserveKeeper(folder: string, beside: string | undefined, 
     await giveUp();
     nextAtMs = now() + FREED_AFTER_MS;
     throw new AppError('QUOTA_EXCEEDED', 'the disk that the tools download to has no room beside what Wharf itself needs on it');
+  };
+}
+
+/**
+ * Holds room for what the store is to keep, where that lies in our data folder; undefined where we have none. What it answers is to be called once that is
+ * there, or is not going to be.
+ *
+ * @throws AppError QUOTA_EXCEEDED
+ */
+export function createRecordRoom(dataFolder: string | undefined): ((bytes: number) => Promise<() => void>) | undefined {
+  if (dataFolder === undefined) return undefined;
+  let heldBytes = 0;
+  return async (bytes) => {
+    heldBytes += bytes;
+    const letGo = () => {
+      heldBytes -= bytes;
+    };
+    try {
+      const [{ bavail, bsize }, reserve] = await Promise.all([fs.statfs(dataFolder), reserveOf(dataFolder, dataFolder)]);
+      // What others hold may be there already: too much is counted then, and never too little.
+      if (bavail * bsize - heldBytes < reserve.bytes)
+        throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
+      return letGo;
+    } catch (error) {
+      letGo();
+      throw error;
+    }
   };
 }

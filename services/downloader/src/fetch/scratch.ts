@@ -175,7 +175,7 @@ async function roomIn(
     else passingDiskBytes += diskBytes;
   }
   const disk = await fs.statfs(dir);
-  const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside));
+  const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside)).bytes;
   const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
   const everBytes = Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes));
   const freeBytes = Math.max(0, Math.min(limitBytes - takenBytes, availableBytes - comingBytes));

@@ -9,6 +9,7 @@ import {
   type NewTask,
   postponed,
   postponedMs,
+  type RecordRoom,
   type TaskCreator,
   type TaskEngine,
   type TaskKind,
@@ -52,6 +53,8 @@ export interface DownloadTaskOptions {
   readonly perTool: number;
   /** Tasks of all that have not ended; undefined: what the store has room for. */
   readonly tasksOfAll?: number | undefined;
+  /** For what the store keeps of them; undefined: it has room for all. */
+  readonly holdRoom?: RecordRoom | undefined;
 }
 
 export function createDownloadTasks(
@@ -108,6 +111,7 @@ export function createDownloadTasks(
     tracing,
     kinds: [fetchKind, toolKind, transferKind],
     tasksOfAll: options.tasksOfAll,
+    holdRoom: options.holdRoom,
     ...limits,
     avoidedKeys: () => [...options.avoidedTools().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
   });
@@ -135,9 +139,8 @@ export function createDownloadTasks(
       const missing = all.filter(({ name }) => !names.has(name));
       await engine.addAll(transferKind, missing).catch((error) => {
         // What was downloaded must not be given up because others have queued so much.
-        throw AppError.is(error, 'RATE_LIMITED') && !isTooMany(error)
-          ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS)
-          : error;
+        const isFull = AppError.is(error, 'QUOTA_EXCEEDED') || (AppError.is(error, 'RATE_LIMITED') && !isTooMany(error));
+        throw isFull ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS) : error;
       });
     },
   };

@@ -2,7 +2,9 @@ import { stat, statfs } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
 
 /** What is left free for everybody else on a disk, in bytes. */
-export const RESERVE_BYTES = 256 * 1024 * 1024;
+const RESERVE_BYTES = 256 * 1024 * 1024;
+/** The same in entries: most file systems have a number of them that never grows, and where it is used up nothing can be made however many bytes are free. */
+const RESERVE_ENTRIES = 4_096;
 /** A look at the disk counts for so long, in milliseconds, less what was written since. */
 const LOOK_MS = 1_000;
 
@@ -18,36 +20,54 @@ export function bytesOnDisk(sizeBytes: number): number {
 export interface DiskRoom {
   /** Whether a folder is on this disk. */
   holds(folder: string): Promise<boolean>;
-  /** @throws AppError QUOTA_EXCEEDED: there is no room for so many bytes | STORAGE_UNAVAILABLE: the disk does not say */
-  require(bytes: number): Promise<void>;
-  /** The same for bytes that are about to be written, which count from now on. */
-  take(bytes: number): Promise<void>;
   /**
-   * The same for bytes that are written behind one call, which nobody sees come: nobody else has them until that is over, also as far as they are there already.
+   * @param entries files and folders that are to be made
+   * @throws AppError QUOTA_EXCEEDED: there is no room for so much | STORAGE_UNAVAILABLE: the disk does not say
+   */
+  require(bytes: number, entries?: number): Promise<void>;
+  /** The same for what is about to be written, which counts from now on. */
+  take(bytes: number, entries?: number): Promise<void>;
+  /**
+   * The same for what is written behind one call, which nobody sees come: nobody else has its room until that is over, also as far as it is there already.
    *
    * @returns to be called once it is
    */
-  hold(bytes: number): Promise<() => void>;
+  hold(bytes: number, entries?: number): Promise<() => void>;
 }
 
 export interface DiskRoomOptions {
-  /** What is left free of a disk of so many bytes; default: RESERVE_BYTES of any. */
-  readonly reserveOf?: (diskBytes: number) => number;
+  /** Of a small disk only such a part is left free, as one in so many; default: as much as of any. */
+  readonly reservePart?: number;
   /** What is thrown where there is no room. */
   readonly refusal?: () => AppError;
 }
 
+/** So much of a disk. */
+interface Amount {
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+const NOTHING: Amount = { bytes: 0, entries: 0 };
+/** Of a disk whose entries have no number. */
+const ANY_NUMBER = Number.POSITIVE_INFINITY;
+
+const plus = (one: Amount, other: Amount): Amount => ({ bytes: one.bytes + other.bytes, entries: one.entries + other.entries });
+const minus = (one: Amount, other: Amount): Amount => ({ bytes: one.bytes - other.bytes, entries: one.entries - other.entries });
+const fits = (wanted: Amount, left: Amount): boolean =>
+  (wanted.bytes === 0 || wanted.bytes <= left.bytes) && (wanted.entries === 0 || wanted.entries <= left.entries);
+
 /** What is known of one disk: all who fill it count on the same. */
 interface Disk {
-  sizeBytes: number;
+  size: Amount;
   /** As of the last look. */
-  freeBytes: number;
+  free: Amount;
   lookedAtMs: number;
   /** Of all that was taken ever, what the last look may have seen. */
-  seenBytes: number;
-  takenBytes: number;
+  seen: Amount;
+  taken: Amount;
   /** What calls have that are not over. */
-  heldBytes: number;
+  held: Amount;
   looking: Promise<void> | undefined;
 }
 
@@ -55,15 +75,18 @@ interface Disk {
 const disks = new Map<number, Disk>();
 
 /** The room on the disk of a folder, of which all rooms on that disk take. Only the reserve and the refusal are each one's own. */
-export function createDiskRoom(folder: string, { reserveOf = () => RESERVE_BYTES, refusal = noRoom }: DiskRoomOptions = {}): DiskRoom {
+export function createDiskRoom(folder: string, { reservePart, refusal = noRoom }: DiskRoomOptions = {}): DiskRoom {
   let known: Disk | undefined;
-  const leftBytes = ({ sizeBytes, freeBytes, seenBytes, takenBytes, heldBytes }: Disk) =>
-    freeBytes - (takenBytes - seenBytes) - heldBytes - reserveOf(sizeBytes);
+  const reserveOf = (size: number, most: number) => (reservePart === undefined ? most : Math.min(most, size / reservePart));
+  const leftOf = ({ size, free, seen, taken, held }: Disk): Amount => {
+    const reserve = { bytes: reserveOf(size.bytes, RESERVE_BYTES), entries: reserveOf(size.entries, RESERVE_ENTRIES) };
+    return minus(minus(minus(free, minus(taken, seen)), held), reserve);
+  };
   /** @param count in the same turn, so that of several at a time none is overlooked */
-  const admit = async (bytes: number, count: (disk: Disk) => void = () => {}) => {
-    if (bytes === 0) return;
-    if (known === undefined || bytes > leftBytes(known) || performance.now() - known.lookedAtMs > LOOK_MS) known = await lookAt(folder);
-    if (bytes > leftBytes(known)) throw refusal();
+  const admit = async (wanted: Amount, count: (disk: Disk) => void = () => {}) => {
+    if (wanted.bytes === 0 && wanted.entries === 0) return;
+    if (known === undefined || !fits(wanted, leftOf(known)) || performance.now() - known.lookedAtMs > LOOK_MS) known = await lookAt(folder);
+    if (!fits(wanted, leftOf(known))) throw refusal();
     count(known);
   };
   return {
@@ -71,19 +94,22 @@ export function createDiskRoom(folder: string, { reserveOf = () => RESERVE_BYTES
       const [own, its] = await Promise.all([stat(folder), stat(other)]).catch(() => [undefined, undefined]);
       return own !== undefined && own.dev === its?.dev;
     },
-    require: (bytes) => admit(bytes),
-    take: (bytes) =>
-      admit(bytes, (disk) => {
-        disk.takenBytes += bytes;
-      }),
-    async hold(bytes) {
+    require: (bytes, entries = 0) => admit({ bytes, entries }),
+    take(bytes, entries = 0) {
+      const wanted = { bytes, entries };
+      return admit(wanted, (disk) => {
+        disk.taken = plus(disk.taken, wanted);
+      });
+    },
+    async hold(bytes, entries = 0) {
+      const wanted = { bytes, entries };
       let letGo = () => {};
-      await admit(bytes, (disk) => {
-        disk.heldBytes += bytes;
+      await admit(wanted, (disk) => {
+        disk.held = plus(disk.held, wanted);
         letGo = () => {
-          disk.heldBytes -= bytes;
-          // They may be written. Where they are not, the next look tells.
-          disk.takenBytes += bytes;
+          disk.held = minus(disk.held, wanted);
+          // It may be written. Where it is not, the next look tells.
+          disk.taken = plus(disk.taken, wanted);
         };
       });
       return letGo;
@@ -95,7 +121,7 @@ export function createDiskRoom(folder: string, { reserveOf = () => RESERVE_BYTES
 async function lookAt(folder: string): Promise<Disk> {
   try {
     const { dev } = await stat(folder);
-    const unknown = { sizeBytes: 0, freeBytes: 0, lookedAtMs: Number.NEGATIVE_INFINITY, seenBytes: 0, takenBytes: 0, heldBytes: 0 };
+    const unknown = { size: NOTHING, free: NOTHING, lookedAtMs: Number.NEGATIVE_INFINITY, seen: NOTHING, taken: NOTHING, held: NOTHING };
     const disk: Disk = disks.get(dev) ?? { ...unknown, looking: undefined };
     disks.set(dev, disk);
     disk.looking ??= measure(folder, disk).finally(() => {
@@ -110,9 +136,12 @@ async function lookAt(folder: string): Promise<Disk> {
 
 async function measure(folder: string, disk: Disk): Promise<void> {
   // What is taken from now on may be written later.
-  const { takenBytes } = disk;
-  const { bavail, blocks, bsize } = await statfs(folder);
-  Object.assign(disk, { sizeBytes: blocks * bsize, freeBytes: bavail * bsize, lookedAtMs: performance.now(), seenBytes: takenBytes });
+  const { taken: seen } = disk;
+  const { bavail, blocks, bsize, files, ffree } = await statfs(folder);
+  const hasNumber = files > 0;
+  const size = { bytes: blocks * bsize, entries: hasNumber ? files : ANY_NUMBER };
+  const free = { bytes: bavail * bsize, entries: hasNumber ? ffree : ANY_NUMBER };
+  Object.assign(disk, { size, free, lookedAtMs: performance.now(), seen });
 }
 
 function noRoom(): AppError {

@@ -65,6 +65,7 @@ export function openDraftSpool(path: string, limitBytes: number): DraftSpool {
         const takenBytes = (await files()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
         if (takenBytes > limitBytes) throw noRoom();
         await folder.room.require(file.sizeBytes);
+        await folder.room.take(0, 1);
         await folder.sync();
         return draft;
       } catch (error) {

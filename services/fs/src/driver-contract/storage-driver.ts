@@ -69,10 +69,10 @@ export interface PlaceOptions extends CallOptions {
 
 export interface CopyOptions extends PlaceOptions {
   /**
-   * Of a folder of this machine: asked before anything is copied, with what the copy takes of the disk, in bytes. Rejecting ends it there, with that error.
-   * Other storages pass it over.
+   * Of a folder of this machine: asked before anything is copied, with what the copy takes of the disk: bytes, and files and folders. Rejecting ends it there,
+   * with that error. Other storages pass it over.
    */
-  readonly beforeCopy?: ((bytes: number) => Promise<void>) | undefined;
+  readonly beforeCopy?: ((bytes: number, entries: number) => Promise<void>) | undefined;
 }
 
 export interface RemoveOptions extends CallOptions {

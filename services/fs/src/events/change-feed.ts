@@ -30,6 +30,8 @@ const LATE_MS = 10_000;
 /** Changes that nobody could read for so long, in milliseconds, are passed over: everything counts as changed. */
 const MAX_SILENCE_MS = 60_000;
 const EVERYTHING = ['/'];
+/** What is told by name at a time, in characters: it is kept for minutes, in a store that others need. */
+const MAX_TOLD_LENGTH = 32 * 1024;
 
 export function createChangeFeed({ log, replica, onChange, clock, onError }: ChangeFeedOptions): ChangeFeed {
   const unwritten = new Set<string>();
@@ -46,7 +48,7 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
   const write = async () => {
     writing = undefined;
     if (unwritten.size === 0) return;
-    const paths = unwritten.size > MAX_CHANGED_PATHS ? EVERYTHING : [...unwritten];
+    const paths = namedOf(unwritten);
     unwritten.clear();
     try {
       await log.append(replica, paths);
@@ -117,4 +119,12 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
       clearTimeout(writing);
     },
   };
+}
+
+/** The paths, or everything where they are too many. */
+function namedOf(paths: ReadonlySet<string>): readonly string[] {
+  if (paths.size > MAX_CHANGED_PATHS) return EVERYTHING;
+  let length = 0;
+  for (const path of paths) length += path.length;
+  return length > MAX_TOLD_LENGTH ? EVERYTHING : [...paths];
 }

@@ -109,7 +109,7 @@ function knownTo({ changing }: ReturnType<typeof createKnownUploads>, store: Wri
     insert: (session) => changing(session.id, () => store.insert(session)),
     touch: (id, ...how) => changing(id, () => store.touch(id, ...how)),
     beginPublishing: (id, ...how) => changing(id, () => store.beginPublishing(id, ...how)),
-    markPublished: (id, ...how) => changing(id, () => store.markPublished(id, ...how)),
+    markPublished: (session, ...how) => changing(session.id, () => store.markPublished(session, ...how)),
     remove: (id) => changing(id, () => store.remove(id)),
   };
 }

@@ -3,13 +3,15 @@ import { isDuplicateKey, makeIndexes, type ReplacedFileRecord, type WriteSession
 import { parseVirtualPath } from '@wharf/paths';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { ReplacedFile, WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
+import { createFinishedSessions, FINISHED, type MostFinished } from './finished-sessions.ts';
 import { toUpload, toUploadRecord } from './upload-record.ts';
 
 /** Sessions that one sweep takes away. */
 const SWEEP_BATCH = 100;
 
-export function createWriteSessionStore(connection: StoreConnection): WriteSessionStore {
+export function createWriteSessionStore(connection: StoreConnection, mostFinished?: MostFinished): WriteSessionStore {
   const model = writeSessionModelOf(connection);
+  const finished = createFinishedSessions(model, mostFinished);
   return {
     async init() {
       await makeIndexes(model);
@@ -32,8 +34,10 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
       const noted = replaced ? { $set: { replaced: toReplacedRecord(replaced) } } : { $unset: { replaced: '' } };
       await model.updateOne({ _id: id }, { ...noted, $set: { publishing_path: path, ...noted.$set } });
     },
-    async markPublished(id, size) {
-      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: '' }, $unset: { upload_key: '' } });
+    async markPublished({ id, userId }, size) {
+      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: FINISHED }, $unset: { upload_key: '' } });
+      // The file has its name, whatever becomes of this.
+      await finished.note(userId).catch(() => undefined);
     },
     async remove(id) {
       await model.deleteOne({ _id: id });

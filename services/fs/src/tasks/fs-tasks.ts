@@ -103,7 +103,8 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   const ofTask = (run: Framed) => operationWith(run, (id) => users.fetch(id));
   const ofPlacement: (run: PlacementTaskRun) => Promise<Operation> = ofTask;
   const { dataFolder } = parts;
-  const takeRoom = dataFolder === undefined ? undefined : roomOfUsers(dataFolder).take;
+  const room = dataFolder === undefined ? undefined : roomOfUsers(dataFolder);
+  const takeRoom = room?.take;
   const placements = { copy: placementKind('copy', ofPlacement, takeRoom), move: placementKind('move', ofPlacement, takeRoom) };
   // A kind of its own: who does not know of other names must not take it for a move of files to where they are.
   const renaming = placementKind('move', ofPlacement, takeRoom, 'rename');
@@ -121,6 +122,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     tracing,
     kinds,
     tasksOfAll: parts.tasksOfAll,
+    holdRoom: room?.hold,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });
   let sweeping: NodeJS.Timeout | undefined;

@@ -75,6 +75,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       let handle: FileHandle | undefined;
       try {
         claimedBytes = await claim(file, sizeBytes ?? 0, userId);
+        await room.take(0, 1);
         handle = await open(place + UNFINISHED, 'wx', 0o600);
         for await (const chunk of verifiedContent(content, { overwrite: false, sizeBytes, expectedHashes, signal })) {
           if (writtenBytes + chunk.byteLength > claimedBytes) {

@@ -56,7 +56,7 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
 
 async function hasRoom(room: DiskRoom, bytes: number): Promise<boolean> {
   try {
-    await room.take(bytes);
+    await room.take(bytes, 1);
     return true;
   } catch (error) {
     if (AppError.is(error, 'QUOTA_EXCEEDED')) return false;

@@ -11,10 +11,11 @@ async function findMount(): Promise<object> {
   return code === 0 ? {} : { missing: stderr.trim() };
 }
 
-/** A file system of its own, so small that it fills up. Unmounted after the test. */
-export async function mountSmallDisk(place: string, sizeMb: number): Promise<void> {
+/** A file system of its own, so small that it fills up. Unmounted after the test. @param entries that it holds at most */
+export async function mountSmallDisk(place: string, sizeMb: number, entries?: number): Promise<void> {
   await mkdir(place, { recursive: true });
-  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', place]);
+  const size = `size=${sizeMb}m${entries === undefined ? '' : `,nr_inodes=${entries}`}`;
+  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', size, 'none', place]);
   expect(code, stderr).toBe(0);
   onTestFinished(async () => {
     await runCommand('umount', ['--lazy', place]);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
@@ -171,6 +171,34 @@ describe.runIf(mounts)('a disk of its own', () => {
     const elsewhere = await openLocal(root);
     while ((await codeOf(put(elsewhere, `/file-${files}`, big))) === 'done') files += 1;
     expect(await freeMib()).toBeLessThan(2);
+  });
+
+  it('that has our own data on it keeps files free for that too: many are made long before their bytes fill it', async () => {
+    const { base, root } = await makeFolders();
+    await mountSmallDisk(base, 40, 600);
+    await mkdir(path.join(base, 'data'));
+    await mkdir(root);
+    const guarded = guardDataFolder(localDriver, path.join(base, 'data'), []);
+    const driver = (await guarded.open(JSON.stringify({ root_folder_path: root }))) as LocalStorage;
+    onTestFinished(() => driver.close());
+    const freeEntries = async () => (await statfs(base)).ffree;
+    await driver.makeDirectory(at('/folder'));
+    for (let index = 0; index < 100; index += 1) await put(driver, `/folder/${index}`, '');
+    const folders = await Promise.all(Array.from({ length: 600 }, (_, index) => codeOf(driver.makeDirectory(at(`/made-${index}`)))));
+    expect(new Set(folders)).toEqual(new Set(['done', 'QUOTA_EXCEEDED']));
+    expect(await freeEntries()).toBeGreaterThanOrEqual(30);
+    const empty = { content: Buffer.alloc(0), overwrite: false, mayPublishUntil: async () => Number.POSITIVE_INFINITY };
+    const others = [
+      put(driver, '/empty', ''),
+      driver.writeMany([{ ...empty, file: at('/many') }]).then(([outcome]) => Promise.reject(outcome)),
+      driver.openDraft(at('/draft'), 'f'.repeat(32), { create: true }),
+    ];
+    expect(new Set(await Promise.all(others.map(codeOf)))).toEqual(new Set(['QUOTA_EXCEEDED']));
+    for (let index = 0; index < 50; index += 1) await driver.remove(at(`/made-${index}`), { recursive: false });
+    // A folder counts with all that is in it.
+    expect(await codeOf(driver.copy(at('/folder'), at('/copied'), { overwrite: false }))).toBe('QUOTA_EXCEEDED');
+    await vi.waitFor(async () => expect(await codeOf(put(driver, '/empty', ''))).toBe('done'), { timeout: 10_000 });
+    expect(await freeEntries()).toBeGreaterThanOrEqual(30);
   });
 
   it('below the root takes its temporary files beside the target', async () => {

@@ -29,7 +29,8 @@ it('of several files that are stored in one call those without room are refused,
   const take = async (bytes: number) => {
     if (bytes > 8_192) throw new AppError('QUOTA_EXCEEDED', 'no room');
   };
-  const driver = withDiskReserve(withMany(store), { holds: async () => true, require: take, take, hold: async () => () => {} });
+  const hold = (bytes: number) => take(bytes).then(() => () => {});
+  const driver = withDiskReserve(withMany(store), { holds: async () => true, require: take, take, hold });
   const files = [4_096, 20_000, 10].map((bytes) => ({
     file: at(`/file-${bytes}`),
     content: Buffer.alloc(bytes),
@@ -47,7 +48,7 @@ it('a copy that ends while the disk is looked at holds nothing of it afterwards'
   let asked: Promise<void> | undefined;
   // It ends with its caller, as one behind a network does, whatever it has asked.
   store.copy = async (_from, _to, { signal, beforeCopy }) => {
-    asked = beforeCopy?.(7);
+    asked = beforeCopy?.(7, 1);
     await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new AppError('CANCELLED', 'gone'))));
     throw new Error('not reached');
   };
@@ -77,18 +78,24 @@ it('folders that are made on the way count', async () => {
   const draft = { partBytes: 1, write, sizeBytes, sync: nothing, discard: nothing, close: nothing, read: nothing, publish: nothing };
   store.openDraft = async () => draft as object as Draft;
   let takenBytes = 0;
-  const take = async (bytes: number) => {
+  let heldBytes = 0;
+  const hold = async (bytes: number) => {
     takenBytes += bytes;
+    heldBytes += bytes;
+    return () => {
+      heldBytes -= bytes;
+    };
   };
   const driver = withDiskReserve(withMany(store), {
     holds: async () => true,
     require: async () => {},
-    take,
-    hold: async () => () => {},
+    take: async () => {},
+    hold,
   }) as Required<StorageDriver>;
   const taken = async (run: () => Promise<unknown>) => {
     takenBytes = 0;
     await run();
+    expect(heldBytes).toBe(0);
     return takenBytes / 4_096;
   };
   const deep = (name: string) => at(`/${name}${'/d'.repeat(99)}`);

@@ -16,11 +16,13 @@ export async function applyChanges(index: SearchIndex, snapshot: Snapshot, chang
   const scope = indexScope(snapshot);
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
+  let refusal: AppError | undefined;
   for (const paths of changes) {
     const [source, target] = paths;
     if (source !== undefined && target !== undefined && (await applyMove(source, target))) continue;
     for (const path of paths) await applyChange(path);
   }
+  if (refusal) throw refusal;
 
   async function applyMove(source: VirtualPath, target: VirtualPath): Promise<boolean> {
     if (!(await index.findFolder(source)) || (await index.findFolder(target))) return false;
@@ -42,7 +44,14 @@ export async function applyChanges(index: SearchIndex, snapshot: Snapshot, chang
     if (entry === 'unknown') return;
     if (entry === 'gone') return index.remove(changed.path, [name]);
     const isKnown = entry.isDirectory && (await index.findFolder(top)) !== undefined;
-    await index.put(changed.path, [toIndexed(entry)], generation);
+    try {
+      await index.put(changed.path, [toIndexed(entry)], generation);
+    } catch (error) {
+      if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+      // What is gone still goes, which makes room.
+      refusal = error;
+      return;
+    }
     if (isKnown) await index.requeue(top, generation, false);
   }
 

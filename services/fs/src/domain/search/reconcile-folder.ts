@@ -30,7 +30,7 @@ export interface IndexWalk {
   readonly signal: AbortSignal;
 }
 
-/** Reading a folder in its storage failed; what the index has of it stays. */
+/** Reading a folder in its storage failed, or there is no room for what is in it; what the index has of it stays. */
 export class FolderUnreadable extends Error {
   readonly path: VirtualPath;
   /** The place of the storage. */
@@ -67,7 +67,13 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
   const added = await kept(wanted, pace, (each) => known.get(each) !== contents.isDirectory(each));
   for (const slice of slices(added)) {
     if (signal.aborted) break;
-    await index.put(path, await contents.entries(slice), generation);
+    const entries = await contents.entries(slice);
+    await index.put(path, entries, generation).catch((error: unknown) => {
+      // It would find none the next time either: the walk leaves it out, and says so.
+      throw AppError.is(error, 'QUOTA_EXCEEDED')
+        ? new FolderUnreadable(path, walk.snapshot.table.locate(path)?.mountedAt ?? path, error)
+        : error;
+    });
   }
   return wanted.length;
 }

@@ -116,6 +116,8 @@ export interface SearchIndex {
   /**
    * Adds or replaces entries of a folder. Does nothing when the index does not have the folder. A new folder among the entries is queued,
    * unless its depth is 0 or it is a link. When a folder has become a file, everything below it is removed.
+   *
+   * @throws AppError QUOTA_EXCEEDED: there is no room for them
    */
   put(directory: VirtualPath, entries: readonly IndexedEntry[], generation: number): Promise<void>;
   /** Removes entries of a folder with everything below them; names that are not there are none. */

@@ -119,7 +119,7 @@ export async function published(
   operation: Operation,
   { path, sizeBytes, told }: PublishedFile,
 ): Promise<WriteSession> {
-  await store.markPublished(session.id, sizeBytes);
+  await store.markPublished(session, sizeBytes);
   await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
   if (told) operation.changes.entryBecame({ path, ...told });
   else operation.changes.entryChanged(path);

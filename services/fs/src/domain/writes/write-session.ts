@@ -82,7 +82,8 @@ export interface WriteSessionStore {
   touch(id: string, expiresAt: Date): Promise<void>;
   /** @param replaced what has that name now */
   beginPublishing(id: string, path: VirtualPath, replaced?: ReplacedFile): Promise<void>;
-  markPublished(id: string, sizeBytes: number): Promise<void>;
+  /** It is known for a day from now on, or until there are many newer ones. */
+  markPublished(session: Pick<WriteSession, 'id' | 'userId'>, sizeBytes: number): Promise<void>;
   remove(id: string): Promise<void>;
   findExpired(now: Date): Promise<WriteSession[]>;
 }

@@ -158,11 +158,17 @@ export class DiskReads {
     return this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal);
   }
 
-  /** What a copy of an entry takes of its disk, in bytes, with all that is in it, hidden or not. */
-  async sizeUpCopy(path: MountPath, signal: AbortSignal): Promise<number> {
+  /** What a copy of an entry takes of its disk, with all that is in it, hidden or not. */
+  async sizeUpCopy(path: MountPath, signal: AbortSignal): Promise<{ bytes: number; entries: number }> {
     const { stats } = this.#root.stat(path);
-    const below = stats.isDirectory() ? await this.#addUpBelow(path, bytesOfCopied, signal) : 0;
-    return bytesOnDisk(stats.isFile() ? stats.size : 0) + below;
+    let entries = 1;
+    const bytesOf: BytesOf = (name, each) => {
+      const bytes = bytesOfCopied(name, each);
+      if (bytes !== undefined) entries += 1;
+      return bytes;
+    };
+    const below = stats.isDirectory() ? await this.#addUpBelow(path, bytesOf, signal) : 0;
+    return { bytes: bytesOnDisk(stats.isFile() ? stats.size : 0) + below, entries };
   }
 
   async #addUpBelow(path: MountPath, bytesOf: BytesOf, signal: AbortSignal): Promise<number> {

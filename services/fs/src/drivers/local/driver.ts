@@ -208,7 +208,10 @@ export class LocalDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, { signal, overwrite, beforeCopy }: CopyOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
-    if (beforeCopy) await beforeCopy(await this.#disk.call('sizeUpCopy', [from], signal));
+    if (beforeCopy) {
+      const { bytes, entries } = await this.#disk.call('sizeUpCopy', [from], signal);
+      await beforeCopy(bytes, entries);
+    }
     // Whoever has left by its end is told all the same that it is there.
     return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), undefined);
   }

@@ -1,13 +1,19 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import type { SearchAnswer, SearchIndex } from '../../domain/search/search-index.ts';
+import { roomOfUsers } from '../../domain/mounts/disk-reserve.ts';
+import type { IndexedEntry, SearchAnswer, SearchIndex } from '../../domain/search/search-index.ts';
 import type { IndexOperations } from './index-operations.ts';
 import type { Steps } from './index-tables.ts';
 import { type IndexThread, startIndexThread } from './index-thread.ts';
 import type { OperationName } from './protocol.ts';
 
 const FILE = 'index.sqlite';
+/** What the file takes of an entry beside its name, of each byte of that, and of each byte of a folder's path, about. */
+const ENTRY_BYTES = 150;
+const BYTES_OF_NAME = 8;
+const BYTES_OF_PATH = 2;
 
 type Values<Name extends OperationName> = Parameters<IndexOperations[Name]>;
 type Returned<Name extends OperationName> = ReturnType<IndexOperations[Name]>;
@@ -20,6 +26,7 @@ type Result<Name extends OperationName> = Returned<Name> extends Steps<infer Val
  */
 export async function openFileSearchIndex(directory: string): Promise<SearchIndex> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  const room = roomOfUsers(directory, noRoom);
   const start = () => startIndexThread(join(directory, FILE));
   let thread = await start();
   let starting: Promise<void> | undefined;
@@ -60,7 +67,10 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     count: () => run('count'),
     findFolder: (path) => run('findFolder', path),
     children: (directory) => run('children', directory),
-    put: (directory, entries, generation) => run('put', directory, entries, generation),
+    async put(directory, entries, generation) {
+      await room.take(bytesOf(directory, entries));
+      await run('put', directory, entries, generation);
+    },
     remove: (directory, names) => run('remove', directory, names),
     move: (from, to) => run('move', from, to),
     clear: () => run('clear'),
@@ -80,4 +90,18 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
       await thread.stop();
     },
   };
+}
+
+function bytesOf(directory: string, entries: readonly IndexedEntry[]): number {
+  const pathBytes = Buffer.byteLength(directory);
+  let sum = 0;
+  for (const { name, isDirectory } of entries) {
+    const nameBytes = Buffer.byteLength(name);
+    sum += ENTRY_BYTES + BYTES_OF_NAME * nameBytes + (isDirectory ? BYTES_OF_PATH * (pathBytes + nameBytes) : 0);
+  }
+  return sum;
+}
+
+function noRoom(): AppError {
+  return new AppError('QUOTA_EXCEEDED', 'the disk of the search index has no room beside what Wharf itself needs on it');
 }

@@ -1,0 +1,64 @@
+import { makeIndexes, taskModelsOf } from '@wharf/models';
+import { connectStore, type StoreConnection } from '@wharf/service-kit';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createHousekeeping } from '../src/housekeeping.ts';
+import { createStoreClock } from '../src/store-clock.ts';
+import { createTaskControl } from '../src/task-control.ts';
+import { TASK_STATE } from '../src/task-state.ts';
+import { documentsRead } from './documents-read.ts';
+import { ANN, EVERYBODY, type Installation, openOwnInstallation } from './installation.ts';
+
+const COUNT = 400;
+
+let place: Installation;
+let connection: StoreConnection;
+/** How many tasks each update names, as it was sent. */
+const sent: number[] = [];
+
+beforeAll(async () => {
+  place = await openOwnInstallation('cost-of-changing');
+  const url = new URL(place.url);
+  url.searchParams.set('monitorCommands', 'true');
+  connection = await connectStore(url.href);
+  connection.getClient().on('commandStarted', ({ commandName, command }) => {
+    if (commandName !== 'update') return;
+    for (const { multi } of command.updates) expect(multi ?? false).toBe(false);
+    sent.push(command.updates.length);
+  });
+});
+afterAll(async () => {
+  await connection?.close();
+  await place?.close();
+});
+beforeEach(async () => {
+  const { tasks } = place.models;
+  await tasks.deleteMany({});
+  await makeIndexes(tasks);
+  const at = new Date(Date.now() - 60_000);
+  const failed = { kind: 'copy', list: 'copy', creator_id: ANN.id, state: TASK_STATE.failed, done: true, end_time: at };
+  const times = { run_at: at, created_at: at, updated_at: at, lease_until: at };
+  await tasks.create(Array.from({ length: COUNT }, (_, index) => ({ _id: `task ${index}`, ...failed, ...times })));
+  sent.length = 0;
+});
+
+const mine = { creatorId: ANN.id };
+
+it.each<[string, (control: ReturnType<typeof createTaskControl>) => Promise<void>, object]>([
+  ['are cleared', (control) => control.clear('copy', [TASK_STATE.failed], mine), { forget: true }],
+  ['are retried', (control) => control.retryFailed('copy', EVERYBODY), { state: TASK_STATE.waitingRetry, done: false }],
+  ['are too many', () => createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], 1).run(), { forget: true }],
+])('tasks that %s at once are changed a few at a time, and others find the store free in between', async (_what, change, after) => {
+  const clock = createStoreClock(connection);
+  await clock.sync();
+  const before = await documentsRead(place.url);
+  await change(createTaskControl(taskModelsOf(connection, 'fs'), clock));
+  expect(await place.models.tasks.countDocuments(after)).toBe(COUNT);
+  expect(Math.max(...sent)).toBeLessThanOrEqual(50);
+  expect(sent.reduce((sum, count) => sum + count, 0)).toBe(COUNT);
+  // Each is found, and then looked at by its id.
+  expect((await documentsRead(place.url)) - before).toBeLessThan(5 * COUNT);
+});
+
+function clockOf() {
+  return { now: () => new Date(), sync: async () => {} };
+}

@@ -1,0 +1,67 @@
+import type { WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+
+/** How many sessions are kept whose files have their names: their answers may have been lost, and are asked for again. */
+export interface MostFinished {
+  /** Of one user, so that nobody pushes out those of others. */
+  readonly ofUser: number;
+  /** Of all: the embedded store holds some 200,000 documents. */
+  readonly ofAll: number;
+  /** So many at least end through this process between two looks at how many there are. */
+  readonly lookEvery: number;
+}
+
+const MOST: MostFinished = { ofUser: 2_000, ofAll: 20_000, lookEvery: 100 };
+/** Where there are too many, so much of what there may be goes: to find the oldest costs a look at all. */
+const GOES = 0.1;
+/** So many are forgotten at a time: an embedded store answers nobody else meanwhile. */
+const STEP = 200;
+/** What the state of a session is then. */
+export const FINISHED = 'published';
+
+/** Bounds how many finished sessions there are: each stays for a day, and small files are stored in no time. */
+export interface FinishedSessions {
+  /** To be called for each that has finished. The oldest are forgotten where there are too many. */
+  note(userId: number): Promise<void>;
+}
+
+/** When it is to be looked again how many there are. */
+interface Look {
+  /** That have finished through this process. */
+  noted: number;
+  /** After so many: the store reads all of them to count them, and others wait for it. */
+  next: number;
+}
+
+export function createFinishedSessions(model: ReturnType<typeof writeSessionModelOf>, most = MOST): FinishedSessions {
+  const ofUsers = new Map<number, Look>();
+  const ofAll: Look = { noted: 0, next: 0 };
+  /** @returns how many are left */
+  const trim = async (whose: { user_id?: number }, mostOfThem: number): Promise<number> => {
+    const filter = { upload_state: FINISHED, ...whose };
+    const there = await model.countDocuments(filter);
+    if (there <= mostOfThem) return there;
+    const oldest = model.find(filter, { _id: 1 }).sort({ expires_at: 1 });
+    const tooMany = Math.ceil(there - mostOfThem * (1 - GOES));
+    const forgotten = await oldest.limit(tooMany).lean<Pick<WriteSessionRecord, '_id'>[]>();
+    const ids = forgotten.map(({ _id }) => _id);
+    while (ids.length > 0) await model.deleteMany({ _id: { $in: ids.splice(0, STEP) } });
+    return there - forgotten.length;
+  };
+  const noteOne = async (look: Look, whose: { user_id?: number }, mostOfThem: number) => {
+    look.noted += 1;
+    if (look.noted <= look.next) return;
+    // Of several at a time one looks.
+    look.next = look.noted + most.lookEvery;
+    const left = await trim(whose, mostOfThem);
+    // Other replicas add some, too.
+    look.next = look.noted + Math.max(most.lookEvery, Math.floor((mostOfThem - left) / 2));
+  };
+  return {
+    async note(userId) {
+      const ofUser = ofUsers.get(userId) ?? { noted: 0, next: 0 };
+      ofUsers.set(userId, ofUser);
+      await noteOne(ofUser, { user_id: userId }, most.ofUser);
+      await noteOne(ofAll, {}, most.ofAll);
+    },
+  };
+}
