@@ -1,7 +1,7 @@
 export type { NewTask } from './new-task.ts';
 export { isTooMany } from './open-limit.ts';
 export { backoffMs, postponed, postponedMs } from './postponed.ts';
-export type { RecordRoom } from './record-room.ts';
+export { type RecordRoom, SHORT_TASK_BYTES } from './record-room.ts';
 export type { TaskAction, TaskScope } from './task-control.ts';
 export { createTaskEngine, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';
 export { createTaskFeed, type TaskChange, type TaskFeed } from './task-feed.ts';

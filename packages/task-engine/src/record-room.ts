@@ -3,7 +3,7 @@ import type { NewTask } from './new-task.ts';
 import type { TaskKind } from './task-kind.ts';
 
 /** Texts of a task up to so many bytes find room in any case: as many tasks as there may be take less than what is left free for them. */
-const SHORT_BYTES = 2_048;
+export const SHORT_TASK_BYTES = 2_048;
 
 /**
  * Asked before the store is to hold so many bytes more, for weeks where tasks end without success.
@@ -18,7 +18,7 @@ export async function longBytes<Input>(kind: TaskKind<Input>, tasks: readonly Ne
   let sum = 0;
   for (const { name, input } of tasks) {
     await pace.step();
-    sum += Math.max(0, Buffer.byteLength(name) + Buffer.byteLength(kind.encodeInput(input)) - SHORT_BYTES);
+    sum += Math.max(0, Buffer.byteLength(name) + Buffer.byteLength(kind.encodeInput(input)) - SHORT_TASK_BYTES);
   }
   return sum;
 }

@@ -111,6 +111,7 @@ it('where the folder named is missing there is nothing to leave room for', async
     onFreed: () => undefined,
   });
   await (await scratch.begin(newScratchId(1))).remove();
+  (await createRecordRoom(join(dir.path, 'missing'))?.(1))?.();
 });
 
 it.runIf(mounts)('files that wait leave it too', async () => {

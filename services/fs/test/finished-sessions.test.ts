@@ -34,7 +34,8 @@ it('C18: of files that have their names the newest sessions are kept, of each us
     for (let index = 0; index < count; index += 1) {
       const begun = session(userId);
       await store.insert(begun);
-      await store.markPublished(begun, 1);
+      expiresMs += 1;
+      await store.markPublished(begun, 1, new Date(expiresMs));
       done.push(begun);
     }
     return done;
@@ -42,8 +43,15 @@ it('C18: of files that have their names the newest sessions are kept, of each us
   const unfinished = session(1);
   await store.insert(unfinished);
   const [other] = await finish(2, 1);
+  const long = session(1);
+  await store.insert(long);
   const own = await finish(1, 100);
-  expect(await model.countDocuments({ user_id: 1 })).toBeLessThanOrEqual(1 + 20 + 5);
+  expect(await model.countDocuments({ user_id: 1 })).toBeLessThanOrEqual(2 + 20 + 5);
+  // One that was begun before all of these, and finished after them, is the newest.
+  expiresMs += 1;
+  await store.markPublished(long, 1, new Date(expiresMs));
+  await finish(1, 10);
+  expect(await store.find(long.id)).toMatchObject({ isPublished: true });
   expect(await store.find(own.at(-1)?.id ?? '')).toMatchObject({ isPublished: true });
   expect(await store.find(own[0]?.id ?? '')).toBeUndefined();
   // Nobody else's goes for that, nor what is not finished.

@@ -218,8 +218,8 @@ describe('the store of a process that is alone', () => {
     await sessions.beginPublishing(id, session.path);
     expect((await store.find(id))?.publishingPath).toBe(session.path);
     const seen = await store.find(id);
-    await sessions.markPublished(session, 7);
-    expect(await store.find(id)).toMatchObject({ isPublished: true, sizeBytes: 7 });
+    await sessions.markPublished(session, 7, new Date(9_000));
+    expect(await store.find(id)).toMatchObject({ isPublished: true, sizeBytes: 7, expiresAt: new Date(9_000) });
     expect(await store.claim(claim(id, 'a'), now, seen)).toBe('gone');
     await sessions.remove(id);
     expect(await store.find(id)).toBeUndefined();

@@ -75,9 +75,10 @@ export function createRecordRoom(dataFolder: string | undefined): ((bytes: numbe
       heldBytes -= bytes;
     };
     try {
-      const [{ bavail, bsize }, reserve] = await Promise.all([fs.statfs(dataFolder), reserveOf(dataFolder, dataFolder)]);
+      const disk = await unlessMissing(fs.statfs(dataFolder));
+      const reserve = await reserveOf(dataFolder, dataFolder);
       // What others hold may be there already: too much is counted then, and never too little.
-      if (bavail * bsize - heldBytes < reserve.bytes)
+      if (disk && disk.bavail * disk.bsize - heldBytes < reserve.bytes)
         throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
       return letGo;
     } catch (error) {
@@ -85,4 +86,14 @@ export function createRecordRoom(dataFolder: string | undefined): ((bytes: numbe
       throw error;
     }
   };
+}
+
+/** Undefined: there is no such folder here, and nothing of ours on its disk. */
+async function unlessMissing<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import type { WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 
-/** How many sessions are kept whose files have their names: their answers may have been lost, and are asked for again. */
+/** How many sessions are kept whose files have their names: their answers may have been lost, and are asked for again. Each expires as long after it finished as any other. */
 export interface MostFinished {
   /** Of one user, so that nobody pushes out those of others. */
   readonly ofUser: number;

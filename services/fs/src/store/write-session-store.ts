@@ -34,8 +34,9 @@ export function createWriteSessionStore(connection: StoreConnection, mostFinishe
       const noted = replaced ? { $set: { replaced: toReplacedRecord(replaced) } } : { $unset: { replaced: '' } };
       await model.updateOne({ _id: id }, { ...noted, $set: { publishing_path: path, ...noted.$set } });
     },
-    async markPublished({ id, userId }, size) {
-      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: FINISHED }, $unset: { upload_key: '' } });
+    async markPublished({ id, userId }, size, expiresAt) {
+      const finishedNow = { is_published: true, size, expires_at: expiresAt, upload_state: FINISHED };
+      await model.updateOne({ _id: id }, { $set: finishedNow, $unset: { upload_key: '' } });
       // The file has its name, whatever becomes of this.
       await finished.note(userId).catch(() => undefined);
     },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
 import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom, type UserRecord } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
@@ -161,7 +162,11 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
       await engine.addAll(renaming, renamingTasks(files, creator));
     },
     async queueRemovals(begun, creator) {
-      await engine.addAll(removal, removalTasks(begun, creator));
+      await engine.addAll(removal, removalTasks(begun, creator)).catch((error: unknown) => {
+        // Whoever removes makes room.
+        if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+        return engine.addAll(removal, removalTasks(begun, creator, true));
+      });
     },
     async queueTidying({ path, located }, creator) {
       await engine.add(removal, { name: tidyingName(located), creator, input: { emptyBelow: path } });

@@ -1,5 +1,5 @@
 import { baseName, isWithin, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
-import type { NewTask, TaskCreator } from '@wharf/task-engine';
+import { type NewTask, SHORT_TASK_BYTES, type TaskCreator } from '@wharf/task-engine';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import type { Begun } from '../domain/changing/operations/remove-entries.ts';
 import type { PlacementInput, Verb } from './placement.ts';
@@ -9,6 +9,8 @@ import { flatteningName, placementName, removalName } from './task-names.ts';
 /** Files that one task names, and what their paths may take together, in bytes: they are in one document. */
 const MAX_FILES = 2_000;
 const MAX_LIST_BYTES = 512 * 1024;
+/** What a task of a removal has beside its folder and its list, at most. */
+const FORM_BYTES = 150;
 
 /** One task for each entry. */
 export function placementTasks(verb: Verb, items: readonly Item[], creator: TaskCreator): NewTask<PlacementInput>[] {
@@ -71,8 +73,12 @@ export function renamingTasks(items: readonly Item[], creator: TaskCreator): New
   }));
 }
 
-/** Tasks that remove entries: for each storage and folder, as many as one can name each. */
-export function removalTasks(doomed: readonly Begun[], creator: TaskCreator): NewTask<RemovalInput>[] {
+/**
+ * Tasks that remove entries: for each storage and folder, as many as one can name each.
+ *
+ * @param areShort they name so few that the store needs no room for them
+ */
+export function removalTasks(doomed: readonly Begun[], creator: TaskCreator, areShort = false): NewTask<RemovalInput>[] {
   const groups = Map.groupBy(doomed, ({ path, located }) => `${located.mount.storage._id} ${parentPath(path)}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -80,7 +86,9 @@ export function removalTasks(doomed: readonly Begun[], creator: TaskCreator): Ne
     const { mount, path } = first.located;
     const folder = { mount, path: parentPath(path) };
     const pairs = group.map((one) => [baseName(one.path) ?? '', one.begun] satisfies [string, string]);
-    return portions(pairs).map((begun) => ({
+    // The folder is in the name, and in what the task is about.
+    const shortBytes = SHORT_TASK_BYTES - 2 * Buffer.byteLength(JSON.stringify(first.path)) - FORM_BYTES;
+    return portions(pairs, areShort ? shortBytes : MAX_LIST_BYTES).map((begun) => ({
       name: removalName(
         folder,
         begun.map(([name]) => name),
@@ -92,13 +100,13 @@ export function removalTasks(doomed: readonly Begun[], creator: TaskCreator): Ne
 }
 
 /** Lists of paths or names, each small enough for one task. */
-function portions<Item>(items: readonly Item[]): Item[][] {
+function portions<Item>(items: readonly Item[], maxBytes = MAX_LIST_BYTES): Item[][] {
   const lists: Item[][] = [];
   let bytes = 0;
   for (const item of items) {
     const size = Buffer.byteLength(JSON.stringify(item)) + 1;
     const last = lists.at(-1);
-    if (last && last.length < MAX_FILES && bytes + size <= MAX_LIST_BYTES) {
+    if (last && last.length < MAX_FILES && bytes + size <= maxBytes) {
       last.push(item);
       bytes += size;
     } else {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { SHORT_TASK_BYTES } from '@wharf/task-engine';
 import { describe, expect, it } from 'vitest';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Begun, removeEntries } from '../domain/changing/operations/remove-entries.ts';
@@ -118,6 +119,22 @@ describe('a removal in a store of objects', () => {
     );
     expect(tasks[1]?.input).toMatchObject({ begun: doomed.slice(2_000, 4_000).map(({ begun }) => [begun, begun]) });
     expect(removalTasks([{ path: vpath('/o/d'), located, begun: '' }], CREATOR)[0]?.name).toBe('remove [/o](/d)');
+  });
+
+  it('needs no room in the store where there is none: by more tasks, of short lists', async () => {
+    const memory = await openObjects();
+    const located = locate(memory.snapshot, vpath(`/o/${'d'.repeat(200)}/f`));
+    const doomed = Array.from({ length: 100 }, (_, index) => ({
+      path: vpath(`/o/${'d'.repeat(200)}/${index}-${'é'.repeat(100)}`),
+      located,
+      begun: `begun-${index}`,
+    }));
+    const tasks = removalTasks(doomed, CREATOR, true);
+    for (const { name, input } of tasks) expect(Buffer.byteLength(name + JSON.stringify(input))).toBeLessThanOrEqual(SHORT_TASK_BYTES);
+    expect(tasks.length).toBeLessThan(30);
+    expect(tasks.flatMap(({ input }) => ('begun' in input ? input.begun.map(([, begun]) => begun) : []))).toEqual(
+      doomed.map(({ begun }) => begun),
+    );
   });
 
   it('of empty folders in a large tree is a task', async () => {

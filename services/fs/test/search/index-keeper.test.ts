@@ -5,7 +5,8 @@ import { makeDirectory } from '../../src/domain/changing/operations/make-directo
 import { removeEntries } from '../../src/domain/changing/operations/remove-entries.ts';
 import { renameEntry } from '../../src/domain/changing/operations/rename-entry.ts';
 import { beginUpload } from '../../src/domain/changing/upload.ts';
-import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
+import type { SearchIndex } from '../../src/domain/search/search-index.ts';
+import { bytesOf, mpath, vpath } from '../../src/domain/testing/memory-tree.ts';
 import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once.ts';
 import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
 import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
@@ -81,6 +82,32 @@ describe('a build', () => {
     expect(await world.done()).toMatchObject({ is_done: true, error: '/bad: not today' });
     expect(await world.found()).toEqual(['/bad', '/good', '/good/file']);
     expect(world.errors).not.toEqual([]);
+  });
+
+  it('is not interrupted by a change that there is no room for', async () => {
+    let claims = 0;
+    let claimsAtPut = 0;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      claim(owner) {
+        claims += 1;
+        return index.claim(owner);
+      },
+      async put(directory, entries, generation) {
+        claimsAtPut = claims;
+        if (directory === '/a/20') world.keeper.noteChanges([vpath('/full/one')]);
+        if (directory === '/full') throw new AppError('QUOTA_EXCEEDED', 'no room');
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/full/one');
+    for (let folder = 0; folder < 100; folder += 1) await world.memory.put(`/a/${folder}/file`);
+    await world.build();
+    expect(claimsAtPut).toBe(1);
+    expect(await world.found('file')).toHaveLength(100);
+    expect(world.errors.map((error) => AppError.is(error, 'QUOTA_EXCEEDED'))).toContain(true);
+    expect((await world.done()).error).toContain('no room');
   });
 
   it('leaves a storage that does not end, and says so', async () => {

@@ -67,6 +67,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     return open();
   };
 
+  const apply = applying(onError);
   const walker = createIndexWalker({
     snapshot,
     folderCache: { read: (located, read) => options.folderCache().read(located, read) },
@@ -78,7 +79,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
     },
-    betweenPortions: (index, current) => applyChanges(index, current, overtaken.take()),
+    betweenPortions: (index, current) => apply(index, current, overtaken.take()),
   });
 
   const follow = repeatable(async () => {
@@ -86,13 +87,12 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const current = await snapshot();
     if (isOff(current)) {
       changes.take();
-      listings.clear();
-      return;
+      return listings.clear();
     }
     const index = await open();
     const noted = changes.take();
     if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
-    await applyChanges(index, current, noted);
+    await apply(index, current, noted);
     await listings.queueFolders(index);
     work();
   }, onError);
@@ -101,7 +101,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
-    if (overtaken.size() > 0) await applyChanges(index, current, overtaken.take());
+    if (overtaken.size() > 0) await apply(index, current, overtaken.take());
   }, onError);
   const work = () => {
     if (!isClosed) workOff.run();
@@ -140,6 +140,18 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       const index = await opening?.catch(() => undefined);
       await index?.close();
     },
+  };
+}
+
+/** Applies changes. What there is no room for is left out, and holds up nothing else. */
+function applying(onError: (error: unknown) => void) {
+  return async (...changes: Parameters<typeof applyChanges>): Promise<void> => {
+    try {
+      await applyChanges(...changes);
+    } catch (error) {
+      if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+      onError(error);
+    }
   };
 }
 

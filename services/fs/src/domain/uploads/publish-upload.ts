@@ -86,7 +86,7 @@ async function finish(
 ): Promise<UploadSession> {
   // A copy leaves its draft.
   if (isCopied(session)) await removeDraft(parts, session, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined);
-  const done = await published(parts.store, session, operation, { path: session.path, sizeBytes, told });
+  const done = await published(parts, session, operation, { path: session.path, sizeBytes, told });
   return { ...session, ...done, upload: session.upload };
 }
 

@@ -10,9 +10,9 @@ import { type Digests, driverHashes, verify } from './digests.ts';
 import { removeDraft } from './end-session.ts';
 import { freeNames } from './free-names.ts';
 import { claimOf } from './open-drafts.ts';
-import { findSession, type SessionParts, stillThere } from './session-parts.ts';
+import { expiryFrom, findSession, type SessionParts, stillThere } from './session-parts.ts';
 import { locateSession, publishedAlready } from './session-place.ts';
-import { gone, roomOf, type WriteSession, type WriteSessionStore } from './write-session.ts';
+import { gone, roomOf, type WriteSession } from './write-session.ts';
 
 /** What a caller says of a file that is complete. */
 export interface AnnouncedFile {
@@ -22,12 +22,13 @@ export interface AnnouncedFile {
 
 /** Writes the whole file of a session that takes no ranges, and publishes it. */
 export async function writeWhole(
-  { options, store }: SessionParts,
+  parts: SessionParts,
   id: string,
   { sizeBytes, digests }: AnnouncedFile,
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { options, store } = parts;
   const session = await findSession(store, id);
   if (session.isPublished) throw gone();
   const { operation, located } = await locateSession(options.operationOf, session, signal);
@@ -36,7 +37,7 @@ export async function writeWhole(
   const done = await publishedAlready(options, session, signal, sizeBytes);
   if (done) {
     if (await hasContent(done.place, async () => content, { ...callOf(done.operation), signal }))
-      return void (await published(store, session, done.operation, done));
+      return void (await published(parts, session, done.operation, done));
     // The content is used up by now: the next attempt knows that this one is another file.
     await store.beginPublishing(id, done.path, done.entry);
     throw new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again');
@@ -55,7 +56,7 @@ export async function writeWhole(
           if (there) await store.beginPublishing(id, path, there);
           throw error;
         });
-      return published(store, session, operation, { path, sizeBytes: entry.sizeBytes ?? sizeBytes, told: { driver, entry, since } });
+      return published(parts, session, operation, { path, sizeBytes: entry.sizeBytes ?? sizeBytes, told: { driver, entry, since } });
     }
     throw noName();
   });
@@ -70,7 +71,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   const done = session.publishingPath && (await publishedAlready(options, session, signal, file.sizeBytes));
   if (done) {
     await removeDraft(parts, session, signal).catch(() => undefined);
-    return published(store, session, done.operation, done);
+    return published(parts, session, done.operation, done);
   }
   // The room is held before the draft is read to be verified.
   await drafts.use(id, async (open, held) => {
@@ -89,7 +90,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
       const since = operation.changes.now();
       try {
         const entry = await draft.publish({ overwrite: false, caller, beforePublish: stillThere(store, id) });
-        return await published(store, session, operation, {
+        return await published(parts, session, operation, {
           path,
           sizeBytes: entry.sizeBytes ?? file.sizeBytes,
           told: { driver, entry, since },
@@ -114,16 +115,18 @@ export interface PublishedFile {
 
 /** Notes that the file has its name: the claim ends, and the change is told. */
 export async function published(
-  store: WriteSessionStore,
+  { store, options }: Pick<SessionParts, 'store' | 'options'>,
   session: WriteSession,
   operation: Operation,
   { path, sizeBytes, told }: PublishedFile,
 ): Promise<WriteSession> {
-  await store.markPublished(session, sizeBytes);
+  // As long as any other from now on, however long it took: the oldest are those that finished first.
+  const expiresAt = expiryFrom(options.clock);
+  await store.markPublished(session, sizeBytes, expiresAt);
   await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
   if (told) operation.changes.entryBecame({ path, ...told });
   else operation.changes.entryChanged(path);
-  return { ...session, publishingPath: path, isPublished: true, sizeBytes };
+  return { ...session, publishingPath: path, isPublished: true, sizeBytes, expiresAt };
 }
 
 /**

@@ -82,8 +82,8 @@ export interface WriteSessionStore {
   touch(id: string, expiresAt: Date): Promise<void>;
   /** @param replaced what has that name now */
   beginPublishing(id: string, path: VirtualPath, replaced?: ReplacedFile): Promise<void>;
-  /** It is known for a day from now on, or until there are many newer ones. */
-  markPublished(session: Pick<WriteSession, 'id' | 'userId'>, sizeBytes: number): Promise<void>;
+  /** @param expiresAt it is known until then, or until there are many that are known for longer */
+  markPublished(session: Pick<WriteSession, 'id' | 'userId'>, sizeBytes: number, expiresAt: Date): Promise<void>;
   remove(id: string): Promise<void>;
   findExpired(now: Date): Promise<WriteSession[]>;
 }

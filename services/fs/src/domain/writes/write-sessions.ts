@@ -64,7 +64,7 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       let partBytes = 1;
       if (!session.hasDraft && !session.isPublished && session.sizeBytes > 0) {
         const done = await publishedAlready(options, session, signal);
-        if (done) return { ...(await published(store, session, done.operation, done)), partBytes };
+        if (done) return { ...(await published(parts, session, done.operation, done)), partBytes };
       }
       if (session.hasDraft && !session.isPublished) {
         try {
@@ -79,7 +79,7 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
           if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
           const done = await publishedAlready(options, session, signal);
           if (!done) throw error;
-          return { ...(await published(store, session, done.operation, done)), partBytes };
+          return { ...(await published(parts, session, done.operation, done)), partBytes };
         }
       }
       return { ...session, partBytes };
