@@ -38,7 +38,18 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     for (const taskId of ['task-2', 'task-4']) await seeds.takeBack(taskId);
     const givenUp = await seeds.takeDue(at(60_000), at(90_000));
     expect(givenUp).toMatchObject({ _id: 'task-2' });
-    expect(await seeds.takeDue(at(60_000), at(90_000))).toMatchObject({ _id: 'task-5', tool_id: '', is_given_up: true });
+    const left = await seeds.takeDue(at(60_000), at(90_000));
+    expect(left).toMatchObject({ _id: 'task-5', tool_id: '', is_given_up: true });
+    // One that was tried again, and came, while its keeper waited for the tool: its files are still to be stored.
+    await seeds.takeBack('task-5');
+    await seeds.add({ taskId: 'task-5', tool: 'aria2', toolId: 'e', removeAt: at(70_000) });
+    expect(left && (await seeds.end(left))).toBe(false);
+    // And the other way round: all of its folder is to go.
+    const seeded = await seeds.takeDue(at(80_000), at(90_000));
+    await seeds.giveUp({ taskId: 'task-5', tool: 'aria2', toolId: 'e', removeAt: at(70_000) });
+    expect(seeded && (await seeds.end(seeded))).toBe(false);
+    const givenUpSince = await seeds.takeDue(at(80_000), at(90_000));
+    expect(givenUpSince && (await seeds.end(givenUpSince))).toBe(true);
     expect(await seeds.takeDue(at(60_000), at(90_000))).toBeUndefined();
   } finally {
     await connection.close();

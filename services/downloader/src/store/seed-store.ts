@@ -16,7 +16,7 @@ export interface SeedStore {
   leaveFile(taskId: string, name: string): Promise<boolean>;
   /** Takes a seed whose time is over. No other replica gets it before `again`. */
   takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
-  /** Forgets a seed, unless a file was left to it since it was taken. @returns whether it was there, and is gone */
+  /** Forgets a seed, unless a file was left to it since it was taken, or its download was given up or has come since. @returns whether it was there, and is gone */
   end(seed: SeedRecord): Promise<boolean>;
 }
 
@@ -48,8 +48,9 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
       const due = { remove_at: { $ne: null, $lte: now } };
       return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
     },
-    async end({ _id, left_files }) {
-      return (await model.deleteOne({ _id, left_files })).deletedCount > 0;
+    async end({ _id, left_files, is_given_up }) {
+      const asTaken = { _id, left_files, is_given_up: is_given_up === true ? true : { $ne: true } };
+      return (await model.deleteOne(asTaken)).deletedCount > 0;
     },
   };
 }

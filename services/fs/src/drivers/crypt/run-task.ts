@@ -20,7 +20,8 @@ await sodium.ready;
 export function runTask({ seals, key, nonce, firstBlock, bytes }: CipherTask): Uint8Array<ArrayBuffer> | undefined {
   const [from, to] = seals ? [BLOCK_BYTES, SEALED_BLOCK_BYTES] : [SEALED_BLOCK_BYTES, BLOCK_BYTES];
   const blocks = Math.ceil(bytes.byteLength / from);
-  const result = new Uint8Array(bytes.byteLength + (seals ? blocks : -blocks) * TAG_BYTES);
+  // What is shorter than a tag is not what was sealed.
+  const result = new Uint8Array(Math.max(0, bytes.byteLength + (seals ? blocks : -blocks) * TAG_BYTES));
   for (let block = 0; block < blocks; block++) {
     const own = nonceOf(nonce, firstBlock + block);
     const piece = bytes.subarray(block * from, (block + 1) * from);

@@ -98,7 +98,8 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
       };
     },
     async keysUnderWay(options) {
-      return (await notes.all(options))?.flatMap(({ note }) => (note ? [note.key] : []));
+      // Of what has ended a note may stay for long, where the store does not hear of it: nothing comes of that any more.
+      return (await notes.all(options))?.flatMap(({ note, isLeft }) => (note && !isLeft ? [note.key] : []));
     },
     async sweep(options) {
       for await (const name of notes.left(options)) {
@@ -191,15 +192,20 @@ function createEnding(client: S3Client, notes: Notes, closing: AbortSignal): (na
   /** @returns whether nothing of it can come any more */
   const endNow = async (name: string, { key, id }: Note, isLate: boolean): Promise<boolean> => {
     const options = { signal: AbortSignal.timeout(CLEAN_UP_MS) };
-    let ids: readonly string[] | undefined;
+    let ids: readonly string[] | 'never told' | undefined;
     if (id === undefined) {
       const notedAt = await notes.writtenAt(name, options);
       if (notedAt === undefined) return true;
-      ids = await unnamed(name, key, notedAt, options);
+      ids = await unnamed(name, key, notedAt, options).catch((error: unknown) => {
+        if (isRefusal(error)) return 'never told' as const;
+        throw error;
+      });
     } else ids = [id];
     if (ids === undefined) return false;
-    for (const one of ids) await client.abortUpload(key, one, options);
-    if (ids.length === 0 && !isLate) return false;
+    if (ids !== 'never told') {
+      for (const one of ids) await client.abortUpload(key, one, options);
+      if (ids.length === 0 && !isLate) return false;
+    }
     await notes.remove(name, options);
     return true;
   };
@@ -222,4 +228,9 @@ function createEnding(client: S3Client, notes: Notes, closing: AbortSignal): (na
         waiting -= 1;
       });
   };
+}
+
+/** Whether a store lets us never see what is under way: keys may write without being allowed that. */
+function isRefusal(error: unknown): boolean {
+  return AppError.is(error, 'PERMISSION_DENIED') || AppError.is(error, 'UNSUPPORTED_OPERATION');
 }

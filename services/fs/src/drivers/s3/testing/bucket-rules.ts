@@ -350,7 +350,8 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       const { driver, root } = await open();
       const draft = `${root}/.wharf-uploads/draft-${'0'.repeat(32)}`;
       await bucket.putMany(Array.from({ length: 1_001 }, (_, index) => `${draft}/piece-${String(index).padStart(16, '0')}`));
-      await bucket.put(`${root}/.wharf-uploads/${newOwnedName(currentOwner())}`, JSON.stringify({ key: `${root}/d/big` }));
+      const elsewhere = { ...currentOwner(), host: 'elsewhere' };
+      await bucket.put(`${root}/.wharf-uploads/${newOwnedName(elsewhere)}`, JSON.stringify({ key: `${root}/d/big` }));
       const [begun] = await driver.beginRemoval([at('/d')]);
       expect(JSON.parse(String(begun)).spared).toEqual([`${root}/d/big`]);
     }, 30_000);

@@ -1,0 +1,55 @@
+import { AppError, type ErrorCode } from '@wharf/errors';
+import { currentOwner, newOwnedName } from '@wharf/owned-names';
+import { expect, it, onTestFinished } from 'vitest';
+import type { S3Client } from './client.ts';
+import { createNotedUploads } from './noted-uploads.ts';
+
+const FOLDER = 'root/.wharf-uploads/';
+const failing = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'));
+
+/** Uploads in a bucket of notes alone. @param changed what the store does otherwise than to begin uploads, and to show none */
+function openBucket(changed: Partial<Record<keyof S3Client, unknown>>) {
+  const objects = new Map<string, string>();
+  const modifiedAt = new Date();
+  const client = {
+    async put(key: string, payload: { readonly bytes: Uint8Array }) {
+      objects.set(key, Buffer.from(payload.bytes).toString());
+    },
+    delete: async (key: string) => void objects.delete(key),
+    findHead: async (key: string) => (objects.has(key) ? { modifiedAt } : undefined),
+    readText: async (key: string) => objects.get(key) ?? '',
+    pages: async function* () {
+      yield { objects: [...objects.keys()].map((key) => ({ key, modifiedAt })), prefixes: [] };
+    },
+    createUpload: async () => 'id-1',
+    listUploads: async () => [],
+    abortUpload: async () => {},
+    ...changed,
+  } as unknown as S3Client;
+  const closing = new AbortController();
+  onTestFinished(() => closing.abort());
+  return { objects, uploads: createNotedUploads(client, 'root/', closing.signal) };
+}
+
+it.each(['PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'] as const)(
+  'an upload whose id nobody heard leaves no note for ever where the store never shows what is under way: %s',
+  async (code) => {
+    const { objects, uploads } = openBucket({ createUpload: failing('STORAGE_UNAVAILABLE'), listUploads: failing(code) });
+    await expect(uploads.begin('root/big', { contentType: '' }, {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect([...objects.keys()]).toEqual([]);
+    objects.set(FOLDER + newOwnedName({ ...currentOwner(), pid: 4_194_305 }), JSON.stringify({ key: 'root/big' }));
+    await uploads.sweep({});
+    expect([...objects.keys()]).toEqual([]);
+  },
+);
+
+it('what has ended is not under way, though the store does not hear of that', async () => {
+  const { objects, uploads } = openBucket({ abortUpload: failing('STORAGE_UNAVAILABLE'), listUploads: failing('STORAGE_UNAVAILABLE') });
+  const upload = await uploads.begin('root/big', { contentType: '' }, {});
+  expect(await uploads.keysUnderWay({})).toEqual(['root/big']);
+  await upload.abort();
+  objects.set(FOLDER + newOwnedName({ ...currentOwner(), pid: 4_194_305 }), JSON.stringify({ key: 'root/left' }));
+  objects.set(FOLDER + newOwnedName({ ...currentOwner(), host: 'elsewhere' }), JSON.stringify({ key: 'root/others' }));
+  expect(objects.size).toBe(3);
+  expect(await uploads.keysUnderWay({})).toEqual(['root/others']);
+});
