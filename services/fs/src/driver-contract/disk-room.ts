@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 const RESERVE_BYTES = 256 * 1024 * 1024;
 /** The same in entries: most file systems have a number of them that never grows, and where it is used up nothing can be made however many bytes are free. */
 const RESERVE_ENTRIES = 4_096;
+const ENTRIES_PART = 20;
 /** A look at the disk counts for so long, in milliseconds, less what was written since. */
 const LOOK_MS = 1_000;
 
@@ -77,9 +78,12 @@ const disks = new Map<number, Disk>();
 /** The room on the disk of a folder, of which all rooms on that disk take. Only the reserve and the refusal are each one's own. */
 export function createDiskRoom(folder: string, { reservePart, refusal = noRoom }: DiskRoomOptions = {}): DiskRoom {
   let known: Disk | undefined;
-  const reserveOf = (size: number, most: number) => (reservePart === undefined ? most : Math.min(most, size / reservePart));
   const leftOf = ({ size, free, seen, taken, held }: Disk): Amount => {
-    const reserve = { bytes: reserveOf(size.bytes, RESERVE_BYTES), entries: reserveOf(size.entries, RESERVE_ENTRIES) };
+    const reserve = {
+      bytes: reservePart === undefined ? RESERVE_BYTES : Math.min(RESERVE_BYTES, size.bytes / reservePart),
+      // Some disks have fewer of them in all, however large they are.
+      entries: Math.min(RESERVE_ENTRIES, size.entries / (reservePart ?? ENTRIES_PART)),
+    };
     return minus(minus(minus(free, minus(taken, seen)), held), reserve);
   };
   /** @param count in the same turn, so that of several at a time none is overlooked */

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
+import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { expect, it, onTestFinished } from 'vitest';
 import type { S3Client } from './client.ts';
@@ -52,4 +53,19 @@ it('what has ended is not under way, though the store does not hear of that', as
   objects.set(FOLDER + newOwnedName({ ...currentOwner(), host: 'elsewhere' }), JSON.stringify({ key: 'root/others' }));
   expect(objects.size).toBe(3);
   expect(await uploads.keysUnderWay({})).toEqual(['root/others']);
+});
+
+it('a note that comes after it was taken back is taken back again', async () => {
+  const late: (() => void)[] = [];
+  const { objects, uploads } = openBucket({
+    put: async (key: string) => {
+      late.push(() => objects.set(key, JSON.stringify({ key: 'root/big' })));
+      throw new AppError('STORAGE_UNAVAILABLE', 'broke off');
+    },
+  });
+  await expect(uploads.begin('root/big', { contentType: '' }, {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(late).toHaveLength(1);
+  for (const arrive of late) arrive();
+  expect(objects.size).toBe(1);
+  await waitFor('the note to go', () => objects.size === 0);
 });

@@ -40,6 +40,8 @@ const MAX_SWEPT_PAGES = 20;
 const CLEAN_UP_MS = 20_000;
 /** Before what the store did not hear is said again, in milliseconds; the last pause is repeated. */
 const PAUSES_MS: readonly number[] = [500, 2_000, 10_000, 60_000];
+/** Of these pauses so many pass before what broke off is taken for gone. */
+const UNSURE_LOOKS = 2;
 /** Those that are tried again; a store could show notes for ever. */
 const MAX_WAITING = 1_000;
 /** So late a store may still begin an upload that it was asked for. */
@@ -51,6 +53,9 @@ const PARALLEL_NOTES = 8;
 const NOTE_TYPE = 'application/json';
 /** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
 const underWay = new Set<string>();
+
+/** The id of an upload that was not asked for. */
+const NONE = '';
 
 interface Note {
   readonly key: string;
@@ -67,20 +72,27 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
       const name = notes.newName();
       underWay.add(name);
       let id: string | undefined;
+      // A write that broke off may reach the store after what takes it back.
+      let isSure = true;
       const abort = async () => {
-        await end(name, { key, id });
+        await end(name, { key, id }, isSure);
         underWay.delete(name);
       };
       try {
+        id = NONE;
         await notes.write(name, { key }, options);
+        id = undefined;
         id = await client.createUpload(key, object, options);
       } catch (error) {
+        isSure = false;
         await abort();
         throw error;
       }
       const begun = id;
       // Beside the first parts. Where it fails, the note of before leads to the upload.
-      const noted = notes.write(name, { key, id }, options).catch(() => undefined);
+      const noted = notes.write(name, { key, id }, options).catch(() => {
+        isSure = false;
+      });
       return {
         id,
         async complete(parts, isNew, given) {
@@ -88,7 +100,8 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
           await noted;
           underWay.delete(name);
           // The file is there: a note that stays leads to an upload that is gone.
-          await notes.remove(name, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
+          if (isSure) await notes.remove(name, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
+          else await end(name, { key, id: begun }, isSure);
           return taken;
         },
         async abort() {
@@ -104,7 +117,7 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
     async sweep(options) {
       for await (const name of notes.left(options)) {
         const note = await notes.read(name, options);
-        if (note?.key.startsWith(keyPrefix)) await end(name, note);
+        if (note?.key.startsWith(keyPrefix)) await end(name, note, true);
       }
     },
   };
@@ -176,7 +189,7 @@ function createNotes(client: S3Client, folder: string) {
 }
 
 /** @returns takes back an upload and its note, whatever anybody's signal says; it never rejects, and goes on later until the storage is closed: then its next opening does */
-function createEnding(client: S3Client, notes: Notes, closing: AbortSignal): (name: string, note: Note) => Promise<void> {
+function createEnding(client: S3Client, notes: Notes, closing: AbortSignal) {
   /** The uploads that began when a note without an id was made. Undefined: others have noted one of the same key, and not its id. */
   const unnamed = async (name: string, key: string, notedAt: Date, options: CallOptions): Promise<readonly string[] | undefined> => {
     const sinceMs = notedAt.getTime() - CLOCK_STEPS_MS;
@@ -189,40 +202,48 @@ function createEnding(client: S3Client, notes: Notes, closing: AbortSignal): (na
     const known = new Set(others.map(({ note }) => note?.id));
     return begun.filter(({ id }) => !known.has(id)).map(({ id }) => id);
   };
-  /** @returns whether nothing of it can come any more */
-  const endNow = async (name: string, { key, id }: Note, isLate: boolean): Promise<boolean> => {
-    const options = { signal: AbortSignal.timeout(CLEAN_UP_MS) };
-    let ids: readonly string[] | 'never told' | undefined;
-    if (id === undefined) {
-      const notedAt = await notes.writtenAt(name, options);
-      if (notedAt === undefined) return true;
-      ids = await unnamed(name, key, notedAt, options).catch((error: unknown) => {
-        if (isRefusal(error)) return 'never told' as const;
-        throw error;
-      });
-    } else ids = [id];
-    if (ids === undefined) return false;
-    if (ids !== 'never told') {
-      for (const one of ids) await client.abortUpload(key, one, options);
-      if (ids.length === 0 && !isLate) return false;
+  /** Those that are to be ended, or why none is. */
+  const toEnd = async (
+    name: string,
+    { key, id }: Note,
+    options: CallOptions,
+  ): Promise<readonly string[] | 'gone' | 'unclear' | 'never told'> => {
+    if (id !== undefined) return [id];
+    const notedAt = await notes.writtenAt(name, options);
+    if (notedAt === undefined) return 'gone';
+    try {
+      return (await unnamed(name, key, notedAt, options)) ?? 'unclear';
+    } catch (error) {
+      if (isRefusal(error)) return 'never told';
+      throw error;
     }
+  };
+  /** @returns whether nothing of it can come any more */
+  const endNow = async (name: string, note: Note, isLate: boolean): Promise<boolean> => {
+    const options = { signal: AbortSignal.timeout(CLEAN_UP_MS) };
+    const ids = await toEnd(name, note, options);
+    if (ids === 'gone') return true;
+    if (ids === 'unclear' || (ids.length === 0 && !isLate)) return false;
+    if (ids !== 'never told') for (const id of ids) if (id !== NONE) await client.abortUpload(note.key, id, options);
     await notes.remove(name, options);
     return true;
   };
   const isEnded = (name: string, note: Note, isLate: boolean) => endNow(name, note, isLate).catch(() => false);
-  const endLater = async (name: string, note: Note): Promise<void> => {
+  const endLater = async (name: string, note: Note, isSure: boolean): Promise<void> => {
     const lateMs = performance.now() + LATE_BEGIN_MS;
     for (let failures = 0; ; failures += 1) {
       await wait(PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)], undefined, { signal: closing, ref: false });
       const isLate = performance.now() > lateMs;
-      if ((await isEnded(name, note, isLate)) || (isLate && note.id === undefined)) return;
+      const isOver = await isEnded(name, note, isLate);
+      if ((isOver && (isSure || failures >= UNSURE_LOOKS)) || (isLate && note.id === undefined)) return;
     }
   };
   let waiting = 0;
-  return async (name, note) => {
-    if ((await isEnded(name, note, false)) || waiting >= MAX_WAITING) return;
+  return async (name: string, note: Note, isSure: boolean): Promise<void> => {
+    const isOver = await isEnded(name, note, false);
+    if ((isOver && isSure) || waiting >= MAX_WAITING) return;
     waiting += 1;
-    endLater(name, note)
+    endLater(name, note, isSure)
       .catch(() => undefined)
       .finally(() => {
         waiting -= 1;
