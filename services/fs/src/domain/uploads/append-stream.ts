@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { uploadExpiry } from '../writes/session-parts.ts';
-import { noUpload } from './upload-claims.ts';
+import { lostUpload, noUpload } from './upload-claims.ts';
 import type { UploadSession } from './upload-session.ts';
 import { allowed, type IncomingPart, kept, type UploadParts, writeRange } from './write-part.ts';
 
@@ -37,7 +37,7 @@ export async function appendStream(
     let at = offsetBytes;
     const advance = async (isLast: boolean) => {
       const advanced = await store.advance({ id, writer: held.writer }, at, uploadExpiry(parts), isLast);
-      if (!advanced) throw noUpload();
+      if (!advanced) throw await lostUpload(store, id);
       if (isLast) held.over();
       now = advanced;
     };

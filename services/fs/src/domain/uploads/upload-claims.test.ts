@@ -38,3 +38,13 @@ it('of writers that press at once the newest goes on, and the others are told', 
   expect(await Promise.all([first, ...others])).toEqual(['ended', 'ended', 'ended', 'ended', 'ended', '4']);
   expect(await write(async () => 'later')).toBe('later');
 });
+
+it.each([
+  ['has gone', undefined, { code: 'RECORD_NOT_FOUND' }],
+  ['is complete', { ...SESSION, isPublished: true }, { code: 'FAILED_PRECONDITION', message: 'the upload is complete' }],
+  ['is somebody else’s to go on with', { ...SESSION, isPublished: false }, { code: 'FAILED_PRECONDITION', details: { retryAfterMs: 0 } }],
+])('what %s since is told as that: only what has gone is nothing', async (_, now, told) => {
+  const store = { claim: async () => 'gone', find: async () => now, free: async () => undefined } as unknown as UploadStore;
+  const claims = createUploadClaims({ store, clock: Date.now });
+  await expect(claims.hold(SESSION, 'stream', true, async () => 'written')).rejects.toMatchObject(told);
+});

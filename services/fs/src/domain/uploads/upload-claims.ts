@@ -66,7 +66,7 @@ export function createUploadClaims({ store, clock }: UploadClaimsOptions): Uploa
     let isAfterAnother = false;
     for (const startedAt = clock(); ; ) {
       const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), known);
-      if (outcome === 'gone') throw noUpload();
+      if (outcome === 'gone') throw await lostUpload(store, id);
       if (outcome === 'accepted') return outcome;
       if ('session' in outcome) {
         // Its bytes must not come after ours.
@@ -142,6 +142,16 @@ const POLL_MS = 500;
 function heldElsewhere(forMs: number): AppError {
   const details = { retryAfterMs: Math.max(0, forMs) };
   return new AppError('FAILED_PRECONDITION', 'this part of the upload comes by another connection', { details });
+}
+
+/**
+ * Why an upload that was there a moment ago is nothing for its writer any more: it has gone, or somebody else goes on with it, or has brought it to its end. Only of
+ * the first what is kept of it may be taken away.
+ */
+export async function lostUpload(store: Pick<UploadStore, 'find'>, id: string): Promise<AppError> {
+  const now = await store.find(id);
+  if (!now) return noUpload();
+  return now.isPublished ? new AppError('FAILED_PRECONDITION', 'the upload is complete') : heldElsewhere(0);
 }
 
 export function noUpload(): AppError {

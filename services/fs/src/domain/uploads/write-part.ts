@@ -7,7 +7,7 @@ import { type SessionParts, uploadExpiry } from '../writes/session-parts.ts';
 import { counted, requireLength } from './counted-content.ts';
 import { createPartSum } from './part-sum.ts';
 import type { RunningHashes } from './running-hashes.ts';
-import { type HeldPart, noUpload, type UploadClaims } from './upload-claims.ts';
+import { type HeldPart, lostUpload, noUpload, type UploadClaims } from './upload-claims.ts';
 import { partRange, type UploadSession, type UploadStore } from './upload-session.ts';
 
 /** What the steps of an upload work with. */
@@ -45,7 +45,7 @@ export async function writePart(upload: UploadParts, index: number, { operation,
         await writeRange(parts, held, offsetBytes, hashed.content);
         requireLength(passed.bytes, lengthBytes);
         const accepted = await store.accept({ id, key, writer: held.writer }, passed.sum.value(), uploadExpiry(parts));
-        if (!accepted) throw noUpload();
+        if (!accepted) throw await lostUpload(store, id);
         held.over();
         hashed.keep();
         return accepted;
