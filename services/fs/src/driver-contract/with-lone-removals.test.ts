@@ -89,6 +89,25 @@ describe('a removal of a folder that is empty', () => {
     const replacing = () => driver.rename(at('/d'), at('/e'), { overwrite: true });
     return { driver, store, go, replacing, removing: () => driver.remove(at('/e'), { recursive: false }) };
   };
+  /** Asks for a change of the empty folder while a copy is about to have a name in it. @returns the storage below, when that has its name */
+  const refusedWhileNamed = async (to: string, change: (opened: Awaited<ReturnType<typeof openHasty>>) => Promise<unknown>) => {
+    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+    const { promise: copying, resolve: copied } = Promise.withResolvers<void>();
+    const opened = await openHasty({
+      copy: async (_from, target) => {
+        read();
+        await copying;
+        return put(opened.store, target, 'new');
+      },
+    });
+    const named = opened.driver.copy(at('/d/file'), at(to), { overwrite: false });
+    await reading;
+    opened.go();
+    await refuses('DIRECTORY_NOT_EMPTY', change(opened));
+    copied();
+    await named;
+    return opened.store;
+  };
 
   it.each(COMERS)('is waited for by %s into it, which is there afterwards', async (_what, come) => {
     const { driver, store, go, removing } = await openHasty();
@@ -112,21 +131,7 @@ describe('a removal of a folder that is empty', () => {
   });
 
   it('is not replaced while something gets a name in it', async () => {
-    const { driver, store, go, replacing } = await openHasty({
-      copy: async (_from, to) => {
-        read();
-        await copying;
-        return put(store, to, 'new');
-      },
-    });
-    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
-    const { promise: copying, resolve: copied } = Promise.withResolvers<void>();
-    const named = driver.copy(at('/d/file'), at('/e/other'), { overwrite: false });
-    await reading;
-    go();
-    await refuses('DIRECTORY_NOT_EMPTY', replacing());
-    copied();
-    await named;
+    const store = await refusedWhileNamed('/e/other', ({ replacing }) => replacing());
     expect(await namesIn(store, at('/e'))).toEqual(['other']);
   });
 
@@ -142,21 +147,7 @@ describe('a removal of a folder that is empty', () => {
   });
 
   it('is refused while something gets a name in it', async () => {
-    const { driver, store, go, removing } = await openHasty({
-      copy: async (_from, to) => {
-        read();
-        await copying;
-        return put(store, to, 'new');
-      },
-    });
-    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
-    const { promise: copying, resolve: copied } = Promise.withResolvers<void>();
-    const named = driver.copy(at('/d/file'), at('/e/file'), { overwrite: false });
-    await reading;
-    go();
-    await refuses('DIRECTORY_NOT_EMPTY', removing());
-    copied();
-    await named;
+    const store = await refusedWhileNamed('/e/file', ({ removing }) => removing());
     expect(await textOf(store, '/e/file')).toBe('new');
   });
 

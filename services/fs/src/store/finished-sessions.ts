@@ -1,4 +1,5 @@
 import type { WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { LRUCache } from 'lru-cache';
 
 /** How many sessions are kept whose files have their names: their answers may have been lost, and are asked for again. Each expires as long after it finished as any other. */
 export interface MostFinished {
@@ -15,6 +16,8 @@ const MOST: MostFinished = { ofUser: 2_000, ofAll: 20_000, lookEvery: 100 };
 const GOES = 0.1;
 /** So many are forgotten at a time: an embedded store answers nobody else meanwhile. */
 const STEP = 200;
+/** Users of whom it is known when to look again. */
+const MAX_KNOWN = 10_000;
 /** What the state of a session is then. */
 export const FINISHED = 'published';
 
@@ -33,7 +36,7 @@ interface Look {
 }
 
 export function createFinishedSessions(model: ReturnType<typeof writeSessionModelOf>, most = MOST): FinishedSessions {
-  const ofUsers = new Map<number, Look>();
+  const ofUsers = new LRUCache<number, Look>({ max: MAX_KNOWN });
   const ofAll: Look = { noted: 0, next: 0 };
   /** @returns how many are left */
   const trim = async (whose: { user_id?: number }, mostOfThem: number): Promise<number> => {
