@@ -1,6 +1,6 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createParser, type Message, type Operation, UNKNOWN_OPERATION } from './parser.ts';
+import { createParser, type Message, NOT_LOGGED_IN, type Operation, UNKNOWN_OPERATION } from './parser.ts';
 import type { Router, Subscription } from './router.ts';
 import { isLiteralSubject, isPattern } from './subject.ts';
 
@@ -57,6 +57,7 @@ export class Connection {
     const parser = createParser({
       maxLineBytes: MAX_LINE_BYTES,
       maxPayloadBytes: MAX_PAYLOAD_BYTES,
+      mayPublish: () => this.#client !== undefined,
       onOperation: (operation) => {
         this.#handle(operation);
         if (this.#isClosed) parser.stop();
@@ -112,7 +113,7 @@ export class Connection {
 
   #handle(operation: Operation): void {
     if (operation.kind === 'connect') this.#connect(operation.json);
-    else if (this.#client === undefined) this.#fail('Authorization Violation');
+    else if (this.#client === undefined) this.#fail(NOT_LOGGED_IN);
     else if (operation.kind === 'ping') this.#write('PONG\r\n');
     else if (operation.kind === 'sub') this.#subscribe(operation.subject, operation.queue, operation.sid);
     else if (operation.kind === 'unsub') this.#unsubscribe(operation.sid, operation.max);
@@ -122,7 +123,7 @@ export class Connection {
   #connect(json: string): void {
     const client = parseClientOptions(json);
     if (client === undefined) this.#fail(UNKNOWN_OPERATION);
-    else if (!isSameSecret(client.token, this.#token)) this.#fail('Authorization Violation');
+    else if (!isSameSecret(client.token, this.#token)) this.#fail(NOT_LOGGED_IN);
     else if (client.noResponders && !client.headers) this.#fail('no responders requires headers support');
     else {
       this.#client = client;

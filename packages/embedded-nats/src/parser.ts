@@ -22,6 +22,8 @@ export interface ParserOptions {
   maxLineBytes: number;
   /** Most bytes of headers and payload together. */
   maxPayloadBytes: number;
+  /** Whether messages are taken yet: before that none gets memory. */
+  mayPublish: () => boolean;
   onOperation: (operation: Operation) => void;
   /** The stream is broken: the text for -ERR. Nothing more is parsed. */
   onViolation: (text: string) => void;
@@ -35,6 +37,7 @@ export interface Parser {
 }
 
 export const UNKNOWN_OPERATION = 'Unknown Protocol Operation';
+export const NOT_LOGGED_IN = 'Authorization Violation';
 
 const LF = 10;
 const CRLF_BYTES = 2;
@@ -42,7 +45,7 @@ const CRLF_BYTES = 2;
 type Head = Omit<Message, 'content'> & { readonly totalBytes: number };
 
 /** Parses the client side of the NATS protocol (https://docs.nats.io/reference/reference-protocols/nats-protocol). */
-export function createParser({ maxLineBytes, maxPayloadBytes, onOperation, onViolation }: ParserOptions): Parser {
+export function createParser({ maxLineBytes, maxPayloadBytes, mayPublish, onOperation, onViolation }: ParserOptions): Parser {
   let stopped = false;
   /** A line whose end has not come. */
   let line = Buffer.alloc(0);
@@ -75,6 +78,7 @@ export function createParser({ maxLineBytes, maxPayloadBytes, onOperation, onVio
     const parsed = parseLine(text);
     if (parsed === undefined) violate(UNKNOWN_OPERATION);
     else if (!('totalBytes' in parsed)) onOperation(parsed);
+    else if (!mayPublish()) violate(NOT_LOGGED_IN);
     else if (parsed.totalBytes > maxPayloadBytes) violate('Maximum Payload Violation');
     else {
       const wanted = parsed.totalBytes + CRLF_BYTES;

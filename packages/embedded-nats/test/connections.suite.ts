@@ -20,7 +20,7 @@ export function describeConnections(
     rule('nothing is done for a client before it logged in', async () => {
       const spy = await join();
       const heard = await listen(spy, '>');
-      for (const words of ['SUB > 1\r\n', 'PUB a 2\r\nhi\r\n', 'PING\r\n']) {
+      for (const words of ['SUB > 1\r\n', 'PUB a 2\r\nhi\r\n', `PUB a ${MAX_PAYLOAD_BYTES}\r\n`, 'PING\r\n']) {
         const client = await joinRaw();
         client.send(words);
         const said = await client.closed();
