@@ -11,7 +11,7 @@ let listener: Awaited<ReturnType<typeof listenHttp>>;
 beforeAll(async () => {
   listener = await listenHttp(
     async (request, response) => {
-      endWhenIdle(request, request.method === 'PUT', LIMIT_MS);
+      endWhenIdle(response, request.method === 'PUT', LIMIT_MS);
       try {
         for await (const _chunk of request);
       } catch {
@@ -51,4 +51,23 @@ describe('a transfer', () => {
   it('that is all here may take the storage longer', async () => {
     expect(await talk(`${HEAD}abcd`)).toContain('stored');
   });
+});
+
+it('a connection whose answer was out before all of its request came keeps the limit of the server', async () => {
+  const limits = Promise.withResolvers<(number | undefined)[]>();
+  const server = await listenHttp(
+    (request, response) => {
+      endWhenIdle(response, true, LIMIT_MS);
+      request.resume().once('end', () => setImmediate(() => limits.resolve([request.socket.timeout])));
+      response.end('needs no body');
+    },
+    '127.0.0.1',
+    0,
+  );
+  const socket = connect(server.port, '127.0.0.1', () => socket.write(`${HEAD}ab`));
+  await once(socket, 'data');
+  socket.write('cd');
+  expect(await limits.promise).toEqual([expect.toSatisfy((ms) => ms > LIMIT_MS)]);
+  socket.destroy();
+  await server.stop(0);
 });

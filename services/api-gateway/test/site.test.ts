@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
 
 const AS_ADMIN = { Authorization: PERMANENT_TOKEN };
@@ -104,6 +105,15 @@ describe('pages beside the API', () => {
   it('the description of the API is a document of its own', async () => {
     const answer = await gateway.request({ path: '/api/openapi.json' });
     expect(answer.json()).toMatchObject({ openapi: '3.1.0', paths: { '/api/me': expect.anything() } });
+  });
+
+  it('the description of the API is in memory once, however many clients take it slowly', async () => {
+    const given = [vi.spyOn(ServerResponse.prototype, 'write'), vi.spyOn(ServerResponse.prototype, 'end')];
+    for (let count = 0; count < 2; count += 1) await gateway.request({ path: '/api/openapi.json' });
+    const [first, second, ...others] = given.flatMap(({ mock }) => mock.calls.flatMap(([body]: unknown[]) => body ?? []));
+    for (const spy of given) spy.mockRestore();
+    expect(first).toBeInstanceOf(Uint8Array);
+    expect([second === first, ...others]).toEqual([true]);
   });
 });
 

@@ -54,6 +54,22 @@ it('bodies that do not come to their end leave room for others', async () => {
   await waitFor('room', async () => !(await isFull()));
 });
 
+it('strangers, guests among them, leave room for users', async () => {
+  await gateway.setGuest({ disabled: false, permission: 0 });
+  const sizeBytes = 3.5 * MIB;
+  const halfOf = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${sizeBytes + 1}\r\n\r\n${' '.repeat(sizeBytes)}`;
+  const paths = ['/api/auth/login', '/api/fs/list'].flatMap((path) => Array.from({ length: 9 }, () => path));
+  const stalled = await Promise.all(paths.map((path) => open(gateway.base, halfOf(path))));
+  await waitFor('the bodies to have come', async () => (await login(3 * MIB)).envelope.code === 503);
+  const body = JSON.stringify({ path: '/', password: 'x'.repeat(3 * MIB) });
+  const headers = { Authorization: PERMANENT_TOKEN, 'Content-Type': 'application/json' };
+  const lists = Array.from({ length: 4 }, () => gateway.request({ method: 'POST', path: '/api/fs/list', headers, body }));
+  for (const answer of await Promise.all(lists)) expect(answer.json()).toMatchObject({ code: 200 });
+  for (const socket of stalled) socket.destroy();
+  await gateway.setGuest({ disabled: true, permission: 0 });
+});
+
 it('answers that nobody takes leave room for others, also while they are made', async () => {
   const ofMib = (count: number) =>
     gateway.stubs.answers.set('fs.listEntries', () =>

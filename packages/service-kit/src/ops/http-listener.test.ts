@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type HttpListener, listenHttp } from './http-listener.ts';
+import { connectionsOfPort, type HttpListener, listenHttp } from './http-listener.ts';
 
 let listener: HttpListener | undefined;
 const sockets: Socket[] = [];
@@ -28,6 +28,14 @@ it('connections that say nothing do not take the handles that storages need: bey
   expect(await answerOf(await open())).toBe('');
   expect(await answerOf(first)).toContain('served');
   expect(await answerOf(await open())).toContain('served');
+});
+
+it('a port takes no more connections than the handles and the heap of its process allow', () => {
+  const many = 100_000;
+  expect(connectionsOfPort(many)).toBe(10_000);
+  expect(connectionsOfPort(1_024, 4 * 1024 ** 3)).toBe(512);
+  // What Node takes of a container of 512 MiB.
+  expect(connectionsOfPort(many, 256 * 1024 ** 2)).toBe(2_048);
 });
 
 it('one address has its share of the connections alone; others are served meanwhile, and a proxy has as many as it needs', async () => {
@@ -69,6 +77,7 @@ it.each([
   ['one host twice', 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
   ['a host with a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', 400],
   ['a host with a user', 'GET / HTTP/1.1\r\nHost: a@b\r\n\r\n', 400],
+  ['one with more headers than are read', `GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(250)}\r\n`, 431],
   ['a body that is compressed on the way', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${BODY}`, 501],
   ['the same with a word of its own', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x, chunked\r\n\r\n${BODY}`, 501],
 ])('%s is refused, and nothing after it is read', async (_what, text, status) => {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
 import { pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { IdentifiedResponse } from './identified-response.ts';
-import { refuseAmbiguous } from './refuse-ambiguous.ts';
+import { MAX_HEADERS, refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 import { serveInTurn } from './serve-in-turn.ts';
 
@@ -19,6 +20,11 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const MAX_CONNECTIONS = 10_000;
 /** The share of the process's file handles that clients of one port may take: storages and the store need some, too. */
 const HANDLE_SHARES = 2;
+/**
+ * Heap for each connection, in bytes. One takes 100 KiB at most before anybody looks at what it says: two heads of MAX_HEADER_BYTES, in MAX_HEADERS texts
+ * each, of the request that is answered and the one behind it.
+ */
+const HEAP_BYTES = 128 * 1024;
 
 export interface HttpListener {
   readonly port: number;
@@ -38,7 +44,10 @@ export async function listenHttp(
   handler: http.RequestListener,
   host: string,
   port: number,
-  { share, maxConnections = connectionsOfPort() }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
+  {
+    share,
+    maxConnections = connectionsOfPort(fileHandles(), share && getHeapStatistics().heap_size_limit),
+  }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
 ): Promise<HttpListener> {
   let isDraining = false;
   const server = http.createServer(
@@ -52,6 +61,8 @@ export async function listenHttp(
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  // One more is kept than is taken, so that a request with too many is known for it.
+  server.maxHeadersCount = MAX_HEADERS + 1;
   server.maxConnections = maxConnections;
   if (share) server.on('connection', shareConnections(share, maxConnections));
   server.on('clientError', refuseMalformed);
@@ -73,7 +84,10 @@ export async function listenHttp(
   };
 }
 
-const connectionsOfPort = () => Math.min(MAX_CONNECTIONS, Math.floor(fileHandles() / HANDLE_SHARES));
+/** What a port takes where nothing else is said. @param heapBytes of one that strangers reach. @internal for its test */
+export function connectionsOfPort(handles: number, heapBytes = Number.POSITIVE_INFINITY): number {
+  return Math.min(MAX_CONNECTIONS, Math.floor(handles / HANDLE_SHARES), Math.floor(heapBytes / HEAP_BYTES));
+}
 
 /** How many files and sockets the system lets this process have open; where it does not say, as many as anybody needs. */
 function fileHandles(): number {

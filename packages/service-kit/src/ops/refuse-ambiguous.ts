@@ -6,31 +6,43 @@ import { nameError } from '../http/error-name.ts';
 /** RFC 3986, section 3.2: a name or an address, with a port. It may be empty. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
+/** Headers of a request. Browsers and the proxies before us send some forty; each takes more memory than it has letters. */
+export const MAX_HEADERS = 200;
+
 /** Connections whose end has been decided: what comes on them may be a part of the refused request. */
 const REFUSED = new WeakSet<IncomingMessage['socket']>();
 
 /**
  * Answers what the HTTP parser takes and others on the way may read in another way: it says more than one host, or none that could be one, which servers
- * must refuse (RFC 9112, section 3.2), or its body comes in an encoding beside `chunked`, which nothing here takes off (section 6.1).
+ * must refuse (RFC 9112, section 3.2), or its body comes in an encoding beside `chunked`, which nothing here takes off (section 6.1). So is one with more
+ * headers than are read.
  *
  * @returns whether nobody else may answer. The connection ends with the answer, and nothing that follows on it is one more request
  */
 export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
   if (REFUSED.has(request.socket)) return true;
-  const error = ambiguityOf(request);
-  if (!error) return false;
+  const refusal = refusalOf(request);
+  if (!refusal) return false;
   REFUSED.add(request.socket);
-  refuse(response, error);
+  refuse(response, refusal);
   return true;
 }
 
-function ambiguityOf(request: IncomingMessage): AppError | undefined {
+interface Refusal {
+  readonly status: number;
+  readonly error: AppError;
+}
+
+function refusalOf(request: IncomingMessage): Refusal | undefined {
+  // Names and values in turn.
+  if (request.rawHeaders.length > 2 * MAX_HEADERS)
+    return { status: 431, error: new AppError('INVALID_ARGUMENT', `a request has ${MAX_HEADERS} headers at most`) };
   const encoding = request.headers['transfer-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked') {
-    return new AppError('UNSUPPORTED_OPERATION', 'a body comes as it is, or chunked');
+    return { status: 501, error: new AppError('UNSUPPORTED_OPERATION', 'a body comes as it is, or chunked') };
   }
   if (hostsOf(request) <= 1 && HOST.test(request.headers.host ?? '')) return undefined;
-  return new AppError('INVALID_ARGUMENT', 'this is no HTTP request: Host names one host');
+  return { status: 400, error: new AppError('INVALID_ARGUMENT', 'this is no HTTP request: Host names one host') };
 }
 
 function hostsOf({ rawHeaders }: IncomingMessage): number {
@@ -42,11 +54,11 @@ function hostsOf({ rawHeaders }: IncomingMessage): number {
   return hosts;
 }
 
-function refuse(response: ServerResponse, error: AppError): void {
+function refuse(response: ServerResponse, { status, error }: Refusal): void {
   const body = JSON.stringify(failureEnvelope(error));
   nameError(response, error);
   response
-    .writeHead(error.code === 'UNSUPPORTED_OPERATION' ? 501 : 400, {
+    .writeHead(status, {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
       'X-Content-Type-Options': 'nosniff',

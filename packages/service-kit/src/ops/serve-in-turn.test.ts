@@ -94,3 +94,38 @@ it('a connection on which more wait than anybody needs is closed', async () => {
   await once(socket, 'close');
   expect(begun).toBe(1);
 });
+
+it('what waits on all connections together is bounded, but for one on each, and there is room again when they have gone', async () => {
+  let isAnswering = false;
+  const first = await listening((_request, response) => void (isAnswering && response.end('served')));
+  const more = async (): Promise<Socket> => {
+    const socket = connect({ port: listener?.port ?? 0, host: '127.0.0.1' });
+    sockets.push(socket.on('error', () => undefined));
+    await once(socket, 'connect');
+    return socket;
+  };
+  const answersTo = async (socket: Socket, requests: string, count: number) => {
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write(requests);
+    await expect.poll(() => text.split('served').length - 1).toBe(count);
+  };
+  // Once it is read it takes ten times as much as on its way.
+  const request = `GET / HTTP/1.1\r\nHost: a\r\n${'aa:bb\r\n'.repeat(99)}\r\n`;
+  const many = await Promise.all(Array.from({ length: 40 }, more));
+  let closed = 0;
+  for (const socket of many) {
+    socket.resume().once('close', () => {
+      closed += 1;
+    });
+    socket.write(request.repeat(70));
+  }
+  await expect.poll(() => closed).toBeGreaterThan(5);
+  isAnswering = true;
+  await answersTo(first, get(1) + get(2), 2);
+  for (const socket of many) socket.destroy();
+  await expect.poll(() => closed).toBe(40);
+  await answersTo(await more(), request.repeat(70), 70);
+});

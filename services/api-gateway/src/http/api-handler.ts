@@ -34,7 +34,7 @@ const NO_SUCH_METHOD = {
 export function createApiHandler(parts: GatewayParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const routes = indexRoutes(ROUTES);
   const bytePaths = indexRoutes(BYTE_ROUTES);
-  let document: string | undefined;
+  let document: Uint8Array | undefined;
 
   const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, isAllowed: boolean) => {
     const scope = parts.scopes.of(request);
@@ -65,7 +65,8 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     if (!route || !answersMethod(route, method)) {
       if (path === OPENAPI_PATH && (method === 'GET' || method === 'HEAD')) {
         scope.route = OPENAPI_PATH;
-        document ??= JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES));
+        // As bytes it is one for all connections. A text would be copied for each that takes it slowly.
+        document ??= Buffer.from(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES)));
         return sendJson(response, document);
       }
       const isKnown = route !== undefined || bytePaths.has(path) || path === OPENAPI_PATH;
@@ -90,7 +91,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const isBodyToCome = hasBody && !request.complete;
       const { refusal } = route;
-      const hold = parts.held.of(response, caller?.identity.id);
+      const hold = parts.held.of(response, caller, parts.proxies.clientAddress(request));
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
       // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
       if (isBodyToCome) caller = await admit();

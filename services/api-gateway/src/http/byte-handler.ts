@@ -192,7 +192,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
         return void refuse(request, response, AppError.from(error)).catch(() => response.destroy());
       }
       // The data plane does not see who takes nothing of what waits here.
-      if (!isByApi(request)) endWhenIdle(request, false, idleMs);
+      if (!isByApi(request)) endWhenIdle(response, false, idleMs);
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
       dropHopHeaders(request.headers);

@@ -1,31 +1,51 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { ROLE } from '@wharf/rights';
+import type { Caller } from '@wharf/service-kit';
 import { expect, it } from 'vitest';
 import { createHeldBytes } from './held-bytes.ts';
 
 const UNCOUNTED = 64 * 1024;
 const response = () => new ServerResponse(new IncomingMessage(new Socket()));
+const callerOf = (id: number, role: number): Caller => ({
+  identity: { kind: 'user', id, username: '', role, permission: 0, basePath: '/', sessionId: '' },
+  user: { id, username: '', role, permission: 0, base_path: '/', disabled: false, sso_id: '', otp: false, allow_ldap: false, pwd_ts: 0 },
+});
+const user = (id: number) => callerOf(id, ROLE.general);
+const GUEST = callerOf(9, ROLE.guest);
+const HERE = '127.0.0.1';
 
 it('counts what is more than a little, for each caller and for all, until the answer is over', () => {
   const held = createHeldBytes(1_000);
   const first = response();
-  const hold = held.of(first, 1);
+  const hold = held.of(first, user(1), HERE);
   hold(UNCOUNTED + 300);
   hold(UNCOUNTED + 500);
   // It is told how much there is by now, not how much more.
   hold(UNCOUNTED + 500);
-  expect(() => held.of(response(), 1)(UNCOUNTED + 1)).toThrow('too much is being sent and taken at once');
-  held.of(response(), 1)(UNCOUNTED);
-  held.of(response(), undefined)(UNCOUNTED + 500);
-  expect(() => held.of(response(), 2)(UNCOUNTED + 1)).toThrow('too much');
+  expect(() => held.of(response(), user(1), HERE)(UNCOUNTED + 1)).toThrow('too much is being sent and taken at once');
+  held.of(response(), user(1), HERE)(UNCOUNTED);
+  held.of(response(), user(2), HERE)(UNCOUNTED + 500);
+  expect(() => held.of(response(), user(3), HERE)(UNCOUNTED + 1)).toThrow('too much');
   first.emit('close');
-  held.of(response(), 2)(UNCOUNTED + 500);
+  held.of(response(), user(3), HERE)(UNCOUNTED + 500);
+});
+
+it('guests and those who need nobody are strangers: together they have half, and one address of them half of that', () => {
+  const held = createHeldBytes(1_000);
+  held.of(response(), GUEST, HERE)(UNCOUNTED + 200);
+  held.of(response(), undefined, HERE)(UNCOUNTED + 50);
+  expect(() => held.of(response(), GUEST, HERE)(UNCOUNTED + 1)).toThrow('too much');
+  expect(() => held.of(response(), undefined, HERE)(UNCOUNTED + 1)).toThrow('too much');
+  held.of(response(), undefined, '2001:db8:1:2::1')(UNCOUNTED + 250);
+  expect(() => held.of(response(), GUEST, '192.0.2.1')(UNCOUNTED + 1)).toThrow('too much');
+  held.of(response(), user(1), HERE)(UNCOUNTED + 500);
 });
 
 it('counts nothing for a client that is gone', () => {
   const held = createHeldBytes(1_000);
   const gone = response();
   gone.destroy();
-  expect(() => held.of(gone, 1)(UNCOUNTED + 500)).toThrow('the client went away');
-  held.of(response(), 1)(UNCOUNTED + 500);
+  expect(() => held.of(gone, user(1), HERE)(UNCOUNTED + 500)).toThrow('the client went away');
+  held.of(response(), user(1), HERE)(UNCOUNTED + 500);
 });

@@ -1,10 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { ROLE } from '@wharf/rights';
+import { type Caller, plainAddress } from '@wharf/service-kit';
 
 /** The bytes that all requests of the process may hold together: bodies that still come and answers that are still sent. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** The share of one caller, as a fraction of that. All requests without a login are one caller. */
+/** The share of one caller, as a fraction of that. All strangers are one caller, guests too. */
 const SHARES = 2;
+/** The share of one address without a login, as a fraction of all. */
+const ADDRESS_SHARES = 4;
 /** Bytes of a request up to this number are not counted. Most requests hold less, and go on when all counted room is taken. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
@@ -16,32 +20,41 @@ export type Hold = (bytes: number) => void;
 
 /** Bounds the memory that is held for clients that send or take slowly, or not at all. */
 export interface HeldBytes {
-  /** Counts what one request holds, until its answer is over. @param caller the id of its user; undefined without a login */
-  of(response: ServerResponse, caller: number | undefined): Hold;
+  /** Counts what one request holds, until its answer is over. @param caller undefined: the request needs nobody */
+  of(response: ServerResponse, caller: Caller | undefined, address: string): Hold;
 }
 
 export function createHeldBytes(maxBytes = MAX_BYTES): HeldBytes {
-  let allBytes = 0;
-  const bytesOf = new Map<number | undefined, number>();
-  const count = (caller: number | undefined, bytes: number) => {
-    const own = (bytesOf.get(caller) ?? 0) + bytes;
-    allBytes += bytes;
-    if (own > 0) bytesOf.set(caller, own);
-    else bytesOf.delete(caller);
+  const bytesOf = new Map<string, number>();
+  const heldBy = (key: string) => bytesOf.get(key) ?? 0;
+  const count = (key: string, bytes: number) => {
+    const held = heldBy(key) + bytes;
+    if (held > 0) bytesOf.set(key, held);
+    else bytesOf.delete(key);
   };
   return {
-    of(response, caller) {
+    of(response, caller, address) {
       let counted = 0;
       return (bytes) => {
         const more = bytes - UNCOUNTED_BYTES - counted;
         if (more <= 0) return;
         if (response.destroyed) throw new AppError('CANCELLED', 'the client went away');
-        if (allBytes + more > maxBytes || (bytesOf.get(caller) ?? 0) + more > maxBytes / SHARES)
+        const bounds = boundsOf(caller, address, maxBytes);
+        if (bounds.some(([key, most]) => heldBy(key) + more > most))
           throw new AppError('OVERLOADED', 'too much is being sent and taken at once: try again in a moment');
-        if (counted === 0) response.once('close', () => count(caller, -counted));
+        if (counted === 0)
+          response.once('close', () => {
+            for (const [key] of bounds) count(key, -counted);
+          });
         counted += more;
-        count(caller, more);
+        for (const [key] of bounds) count(key, more);
       };
     },
   };
+}
+
+function boundsOf(caller: Caller | undefined, address: string, maxBytes: number): [key: string, most: number][] {
+  const all: [string, number] = ['all', maxBytes];
+  if (caller && caller.identity.role !== ROLE.guest) return [all, [`user ${caller.identity.id}`, maxBytes / SHARES]];
+  return [all, ['strangers', maxBytes / SHARES], [`address ${plainAddress(address)}`, maxBytes / ADDRESS_SHARES]];
 }

@@ -11,8 +11,8 @@ export const STALL_MS = 60_000;
 /** A shorter answer goes to the connection in one piece, in bytes: each piece costs more than to copy it. */
 const MIN_PIECES_BYTES = 64 * 1024;
 
-/** Sends a text as JSON, with HTTP status 200. The envelope in the text has the code. */
-export function sendJson(response: ServerResponse, json: string): void {
+/** Sends a text, or its bytes, as JSON, with HTTP status 200. The envelope in the text has the code. */
+export function sendJson(response: ServerResponse, json: JsonPiece): void {
   begin(response, Buffer.byteLength(json));
   finish(response, json);
 }
@@ -45,7 +45,7 @@ function joined(pieces: readonly JsonPiece[], lengthBytes: number): JsonPiece {
 }
 
 function begin(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
-  endWhenIdle(response.req, false, stallMs);
+  endWhenIdle(response, false, stallMs);
   beginJson(response, lengthBytes);
 }
 

@@ -118,7 +118,7 @@ export function serveWebAssets(app: Express, folder: string): void {
       Vary: 'Accept-Encoding',
     });
     if (encoding !== '') response.set('Content-Encoding', encoding);
-    endWhenIdle(request, false, STALL_MS);
+    endWhenIdle(response, false, STALL_MS);
     response.send(bytes);
   });
 }

@@ -116,7 +116,7 @@ async function serve(
   const { signal } = gone;
   const asked = readAsked(request);
   const { isUpload, isPart, path } = asked;
-  endWhenIdle(request, isUpload || asked.writeSession !== undefined);
+  endWhenIdle(response, isUpload || asked.writeSession !== undefined);
   try {
     const forwarded = told ? undefined : readCallHeaders(kit.tokens, request.headers, signal);
     const call = told ? { ...told, signal } : (forwarded ?? options.direct.callOf(request, signal));

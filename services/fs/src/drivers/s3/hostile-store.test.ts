@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startHttpServer, waitFor } from '@wharf/harness';
+import { drained } from '@wharf/pace';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
 import { codeOf, failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
@@ -147,10 +148,9 @@ it.each([
 /** Sends until the other side has gone. @returns how much it took */
 async function sendEndlessly(response: ServerResponse, piece: string): Promise<number> {
   let sent = 0;
-  response.setMaxListeners(0);
   while (!response.destroyed && sent < 512 * 1024 * 1024) {
     sent += piece.length;
-    if (!response.write(piece)) await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+    if (!response.write(piece)) await drained(response);
   }
   return sent;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { countConnections, startHttpServer, waitFor } from '@wharf/harness';
+import { drained } from '@wharf/pace';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -102,7 +103,7 @@ it('an endless listing comes as it is read, and is left', async () => {
     response.write('{"code":200,"message":"success","data":{"content":[');
     for (let index = 0; !response.destroyed; index += 1) {
       if (response.write(`${index === 0 ? '' : ','}${JSON.stringify(entry(`file-${index}`))}`)) continue;
-      await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+      await drained(response);
     }
   });
   let entries = 0;
@@ -206,7 +207,7 @@ it.each([
     async (response: ServerResponse) => {
       while (!response.destroyed) {
         if (response.write('x'.repeat(10_000))) continue;
-        await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+        await drained(response);
       }
     },
   ],

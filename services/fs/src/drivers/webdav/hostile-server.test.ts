@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, startHttpServer } from '@wharf/harness';
+import { drained } from '@wharf/pace';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -55,7 +56,7 @@ it('an endless listing comes as it is read, and is left', async () => {
     response.writeHead(207).write(multistatus().replace('</D:multistatus>', ''));
     for (let index = 0; !response.destroyed; index += 1) {
       if (response.write(entry(`/dav/file-${index}`))) continue;
-      await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+      await drained(response);
     }
   });
   let entries = 0;
