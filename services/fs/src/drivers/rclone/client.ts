@@ -9,7 +9,7 @@ import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { answerOf } from './answer-of.ts';
 import { type DownloadSink, openDownloadSink } from './download-sink.ts';
-import { isBrokenConnection, toAppError } from './errors.ts';
+import { isBrokenConnection, isFileByFile, toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
 import { type Provider, readProviders } from './providers.ts';
@@ -92,6 +92,8 @@ const FORGET_MS = 60_000;
 const SETTLE_MS = 5_000;
 /** What our own child is started with, for another one: a content that is cut off fails, and what is copied is copied. */
 const OUR_WAYS = { StreamingUploadCutoff: 0, IgnoreTimes: true, UseServerModTime: true, LowLevelRetries: 1 };
+/** A folder that cannot be moved whole, as where something has its new name, is not moved file by file, over what is there: for that no time is left. */
+const IN_ONE_STEP = { MaxDuration: 1 };
 /** Of what rclone tells no time of. */
 const NO_TIME = new Date(0);
 
@@ -215,18 +217,23 @@ export class RcloneClient {
   }
 
   /**
-   * Nothing must have the name `to`: rclone would remove it first, unless that is left to the server.
+   * Nothing must have the name `to`: rclone would remove a file first, unless that is left to the server.
    *
    * @param isRespelled something had the name a moment ago in another spelling: Samba may still take it for that until it is asked
+   * @throws AppError of a folder ENTRY_EXISTS, where something has got the name meanwhile; UNSUPPORTED_OPERATION: not in one step
    */
-  async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions, isRespelled = false): Promise<void> {
+  async move(from: Place, to: Place, isFolder: boolean, call: CallOptions, isRespelled = false): Promise<void> {
+    const { signal } = call;
     await this.#withRemote(signal, async (process, name) => {
       const fs = `${name}:`;
       const ways = this.#asksBeforeMove || isRespelled ? {} : { _config: { NoCheckDest: true } };
       const answer = isFolder
-        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal)
+        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to, _config: IN_ONE_STEP }, signal)
         : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to, ...ways }, signal);
       await drain(answer, signal);
+    }).catch(async (error: unknown) => {
+      if (!isFolder || !isFileByFile(error)) throw error;
+      throw storageError((await this.find(to, call)) ? 'ENTRY_EXISTS' : 'UNSUPPORTED_OPERATION', error);
     });
   }
 
@@ -508,10 +515,11 @@ export class RcloneClient {
   async #post(
     process: RcdProcess,
     method: string,
-    parameters: object,
+    parameters: Readonly<Record<string, unknown>> & { readonly _config?: object },
     signal: AbortSignal = AbortSignal.timeout(SLOW_MS),
   ): Promise<IncomingMessage> {
-    const body = Buffer.from(JSON.stringify({ ...parameters, ...(this.#rcd.connect && { _config: OUR_WAYS }) }));
+    const ways = this.#rcd.connect && { _config: { ...OUR_WAYS, ...parameters._config } };
+    const body = Buffer.from(JSON.stringify({ ...parameters, ...ways }));
     const headers = { 'Content-Type': 'application/json', 'Content-Length': body.byteLength };
     return this.#send(process, { method: 'POST', path: `/${method}`, headers }, [body], signal);
   }

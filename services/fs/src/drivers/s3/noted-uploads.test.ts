@@ -74,18 +74,21 @@ it('a note that comes after it was taken back is taken back again', async () => 
 describe('storages of one bucket, of which one lies in the other', () => {
   const elsewhere = () => newOwnedName({ ...currentOwner(), host: 'elsewhere' });
 
-  it.each(['', 'root/inner/'])('an upload of one whose id nobody heard does not end that of the other, with its root at "%s"', async (root) => {
-    const ended: string[] = [];
-    const key = 'root/inner/big';
-    const { objects, uploads } = openBucket({
-      createUpload: failing('STORAGE_UNAVAILABLE'),
-      listUploads: async () => ['lost', 'of the other'].map((id) => ({ key, id, startedAt: new Date() })),
-      abortUpload: async (_: string, id: string) => void ended.push(id),
-    });
-    objects.set(`${root}.wharf-uploads/${elsewhere()}`, JSON.stringify({ key, id: 'of the other' }));
-    await expect(uploads.begin(key, { contentType: '' }, {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
-    expect(ended).toEqual(['lost']);
-  });
+  it.each(['', 'root/inner/'])(
+    'an upload of one whose id nobody heard does not end that of the other, with its root at "%s"',
+    async (root) => {
+      const ended: string[] = [];
+      const key = 'root/inner/big';
+      const { objects, uploads } = openBucket({
+        createUpload: failing('STORAGE_UNAVAILABLE'),
+        listUploads: async () => ['lost', 'of the other'].map((id) => ({ key, id, startedAt: new Date() })),
+        abortUpload: async (_: string, id: string) => void ended.push(id),
+      });
+      objects.set(`${root}.wharf-uploads/${elsewhere()}`, JSON.stringify({ key, id: 'of the other' }));
+      await expect(uploads.begin(key, { contentType: '' }, {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect(ended).toEqual(['lost']);
+    },
+  );
 
   it('what the outer one uploads is under way for the inner one too', async () => {
     const { objects, uploads } = openBucket({});
