@@ -70,6 +70,7 @@ describe.runIf(isAvailable('rclone', program) && isAvailable('webdav', dav))('th
     for (const folder of ['/moved', '/made']) expect(await textOf(driver, `/late${folder}/file`)).toBe(folder);
     await client.move('late/moved', 'late/free', true, {});
     expect(await namesIn(driver, '/late')).toEqual(['free', 'made']);
+    await driver.remove(at('/late'), { recursive: true });
   });
 
   it('reaches a server by the proxy, where the policy resolves its name', async () => {

@@ -32,6 +32,8 @@ export interface RcdSource {
   get(): Promise<RcdProcess>;
   /** A call waited for it in vain. */
   suspect?(process: RcdProcess): void;
+  /** This storage may be what the child was ended for: from now on it gets one of its own, where there is room for that. */
+  setApart?(): void;
   /** Makes the connection to it; absent: it is the child of this process. */
   readonly connect?: (signal: AbortSignal | undefined) => Promise<Duplex>;
 }
@@ -84,6 +86,8 @@ const SLOW_MS = 600_000;
 const SUSPECT_AFTER_MS = 10_000;
 /** A remote is made anew at most so often because connections of it had broken, in milliseconds: each has its own, and logs in anew. */
 const RENEWED_EVERY_MS = 5_000;
+/** Others look for some milliseconds, and a child does not take half of the memory in that time. */
+const LONG_LOOK_MS = 1_000;
 /** A listing that the child was ended for is worth asking for again after so long: too long for whoever asks again by itself. */
 const LIST_AGAIN_MS = 60_000;
 /** How long a remote stays that is no longer used. */
@@ -182,7 +186,7 @@ export class RcloneClient {
   /** @throws AppError also one that nobody asks again after: the listing may be what made the child end, and with it all that is under way */
   async #postList(process: RcdProcess, name: string, folder: Place, signal: AbortSignal): Promise<IncomingMessage> {
     try {
-      return await this.#post(process, 'operations/list', { fs: `${name}:`, remote: folder, opt: this.#shown }, signal);
+      return await this.#look(process, 'operations/list', { fs: `${name}:`, remote: folder, opt: this.#shown }, signal);
     } catch (error) {
       if (!AppError.is(error) || error !== process.ended.reason) throw error;
       throw new AppError(error.code, error.message, { cause: error, details: { ...error.details, retryAfterMs: LIST_AGAIN_MS } });
@@ -419,7 +423,19 @@ export class RcloneClient {
     signal: AbortSignal | undefined,
     isReading = false,
   ): Promise<IncomingMessage> {
-    return this.#withRemote(signal, (process, name) => this.#post(process, method, { fs: `${name}:`, ...parameters }, signal), isReading);
+    return this.#withRemote(signal, (process, name) => this.#look(process, method, { fs: `${name}:`, ...parameters }, signal), isReading);
+  }
+
+  /** What moves no content. One that has gone on for long when the child is ended for its memory may be what has taken it: the child gathers all of a listing. */
+  async #look(process: RcdProcess, method: string, parameters: object, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+    const startedAt = performance.now();
+    try {
+      return await this.#post(process, method, { ...parameters }, signal);
+    } catch (error) {
+      const isEnded = AppError.is(error) && error === process.ended.reason;
+      if (isEnded && performance.now() - startedAt > LONG_LOOK_MS && !this.#closing.signal.aborted) this.#rcd.setApart?.();
+      throw error;
+    }
   }
 
   /**
