@@ -3,8 +3,8 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isAvailable, isMissing, makeTempDir, mountFoldingDisk, runCommand } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { at } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { writeTogether } from '../../src/domain/changing/small-files.ts';
+import { at } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { DiskPool } from '../../src/drivers/local/disk-pool.ts';
 import { type LocalStorage, openLocal } from './open-local.ts';
 
@@ -31,7 +31,10 @@ describe.runIf(isAvailable('folding-disk', served))('a disk that hangs', () => {
   it('a copy whose caller has left is not waited for without end', async () => {
     const { root, hang } = await mounted();
     await writeFile(path.join(root, 'file'), 'text');
-    const pool = new DiskPool({ rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined }, 50);
+    const pool = new DiskPool(
+      { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined },
+      50,
+    );
     onTestFinished(() => pool.close());
     await pool.start(undefined);
     hang();

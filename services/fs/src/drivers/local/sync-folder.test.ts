@@ -30,7 +30,12 @@ it('a thread syncs eight files and folders at once, however many folders are wri
   onTestFinished(() => spy.mockRestore());
   const write = (index: number) => {
     const path = `/folder ${index}/file` as MountPath;
-    return operations.writeWhole(new AbortController().signal, { path, content: Buffer.from('x'), overwrite: false, modifiedMs: undefined });
+    return operations.writeWhole(new AbortController().signal, {
+      path,
+      content: Buffer.from('x'),
+      overwrite: false,
+      modifiedMs: undefined,
+    });
   };
   await Promise.all(Array.from({ length: 40 }, (_, index) => write(index)));
   expect(folders).toBeGreaterThanOrEqual(40);
