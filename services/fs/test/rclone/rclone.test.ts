@@ -53,6 +53,26 @@ describe.runIf(isAvailable('rclone', program) && isAvailable('webdav', dav))('th
     return driver as Required<StorageDriver>;
   }
 
+  it('a folder is not moved into one that has got its name a moment before', async () => {
+    const driver = await opened(items());
+    for (const folder of ['/moved', '/made']) await put(driver, `/late${folder}/file`, folder);
+    const type = { type: 'webdav', parameters: { url: dav.url, vendor: 'owncloud', user: dav.username, pass: dav.password } };
+    const egress = egressTo();
+    const client = new RcloneClient(
+      webWay(
+        async () => undefined,
+        () => type,
+      ),
+      { hold: () => rcd.hold(egress), get: () => rcd.get() },
+    );
+    onTestFinished(() => client.close());
+    await refuses('ENTRY_EXISTS', client.move('late/moved', 'late/made', true, {}));
+    for (const folder of ['/moved', '/made']) expect(await textOf(driver, `/late${folder}/file`)).toBe(folder);
+    await client.move('late/moved', 'late/free', true, {});
+    expect(await namesIn(driver, '/late')).toEqual(['free', 'made']);
+    await driver.remove(at('/late'), { recursive: true });
+  });
+
   it('reaches a server by the proxy, where the policy resolves its name', async () => {
     const driver = await opened(items('dav.example.test'));
     const content = pattern(3_000_001);

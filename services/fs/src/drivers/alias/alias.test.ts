@@ -216,6 +216,22 @@ describe('alias: who takes a change', () => {
     await refuses('UNSUPPORTED_OPERATION', several.rename(at('/x/shown'), at('/y/shown'), { overwrite: false }));
   });
 
+  it('a removal goes on in the folder in which it has begun, whatever the order of the folders is by then', async () => {
+    const gone: string[] = [];
+    const openMount = async (path: string): Promise<StorageDriver> => {
+      const inner = new MemoryDriver();
+      if (path === '/a') await put(inner, '/doomed', 'x');
+      const remove: StorageDriver['remove'] = async (_, { begun }) => void gone.push(`${path} ${begun}`);
+      return decorated({ ...operationsOf(inner), beginRemoval: async () => ['begun'], remove });
+    };
+    const open = async (paths: string) => all(await aliasDriver.open(JSON.stringify({ paths, ...write('first') }), { openMount }));
+    const [begun] = await (await open('x:/a\nx:/b')).beginRemoval([at('/doomed')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    for (const paths of ['x:/b\nx:/a', 'x:/new\nx:/b\nx:/a', 'x:/b\nx:/c'])
+      await (await open(paths)).remove(at('/doomed'), { recursive: true, begun });
+    expect(gone).toEqual(['/a begun', '/a begun']);
+  });
+
   it('the folder with the most space, and none that is known to have too little', async () => {
     const { folder, open } = createFolders();
     const spaces = { '/a': 10, '/b': 1_000 };

@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { type CallOptions, type RemoveOptions, supports } from '../../driver-contract/storage-driver.ts';
 import { type Found, isMissing, operationOf, type Place } from './place.ts';
 
-/** What each of the folders said, by its number among those of its name. */
-const begunShape = z.array(z.tuple([z.number().int(), z.string()]));
+/** What each of the folders said, by its path: their order may be another one when it is gone on with. */
+const begunShape = z.array(z.tuple([z.string(), z.string()]));
 type Begun = z.output<typeof begunShape>;
 
 /** An entry that is to go, and the folders that it goes from. */
 interface Doomed {
-  readonly where: { readonly path: MountPath; readonly group: { readonly places: readonly Place[] } };
+  readonly where: { readonly path: MountPath };
   readonly targets: readonly Found[];
 }
 
@@ -37,22 +37,22 @@ export async function beginIn(
           options,
         )
       : await removeNow(own, options);
-    for (const [at, { where, index }] of own.entries()) {
+    for (const [at, { index }] of own.entries()) {
       const answer = answers[at];
       if (AppError.is(answer)) failures[index] ??= isMissing(answer) ? undefined : answer;
-      else if (answer !== undefined) begun[index]?.push([where.group.places.indexOf(place), answer]);
+      else if (answer !== undefined) begun[index]?.push([place.path, answer]);
     }
   }
   // What has lost its name somewhere is to go, whatever another folder says: what stays there is still shown.
   return begun.map((own, index) => (own.length > 0 ? JSON.stringify(own) : failures[index]));
 }
 
-/** Goes on with a removal in each folder in which it has begun. @throws AppError STALE_VERSION; what the first says that fails */
+/** Goes on with a removal in each folder in which it has begun, and that is still shown. @throws AppError STALE_VERSION; what the first says that fails */
 export async function goOnRemoving(places: readonly Place[], path: MountPath, options: RemoveOptions, noted: string): Promise<void> {
   let stale: unknown;
   const nextSteps = countOn(options.beforeStep);
-  for (const [number, begun] of begunShape.parse(JSON.parse(noted))) {
-    const driver = await places[number]?.driver();
+  for (const [folder, begun] of begunShape.parse(JSON.parse(noted))) {
+    const driver = await places.find((place) => place.path === folder)?.driver();
     if (driver === undefined || !supports(driver, 'beginRemoval')) continue;
     try {
       await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });

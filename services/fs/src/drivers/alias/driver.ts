@@ -55,7 +55,7 @@ export async function openAlias(settings: AliasSettings, context: OpenContext): 
     name,
     places: paths.map((path) => {
       const shownAt = isOneName ? MOUNT_ROOT : (`/${name}` as MountPath);
-      return new Place(() => context.openMount(path, { keepsNames: true, shownAt }));
+      return new Place(path, () => context.openMount(path, { keepsNames: true, shownAt }));
     }),
   }));
   const places = groups.flatMap((group) => group.places);

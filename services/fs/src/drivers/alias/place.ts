@@ -4,12 +4,15 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 
 /** One folder of the tree that is shown. One that does not work is asked for again whenever it is needed. */
 export class Place {
+  /** In the tree, as the form has it: no other folder of the same name has it. */
+  readonly path: string;
   readonly #open: () => Promise<StorageDriver>;
   #opening: Promise<StorageDriver> | undefined;
   #known: StorageDriver | undefined;
   #isClosed = false;
 
-  constructor(open: () => Promise<StorageDriver>) {
+  constructor(path: string, open: () => Promise<StorageDriver>) {
+    this.path = path;
     this.#open = open;
   }
 

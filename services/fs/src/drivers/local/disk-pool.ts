@@ -84,6 +84,8 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
 const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['findOnHost', 'list', 'listNames', 'open', 'stat', 'statMany']);
 /** Whoever leaves is told what became of it: it may be there, and more in it than its caller may have. */
 const AWAITED: ReadonlySet<keyof DiskOperations> = new Set(['copy']);
+/** So long, in milliseconds: by then it has ended or taken back what it made, unless its disk hangs. As long as a rename is waited for. */
+const AWAITED_MS = 300_000;
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
 /** What could not be cleaned up is looked at again within a minute. */
@@ -103,9 +105,12 @@ export class DiskPool {
   #nextId = 1;
   #isClosed = false;
   #nextSweep: NodeJS.Timeout | undefined;
+  readonly #awaitedMs: number;
 
-  constructor(settings: LocalSettings) {
+  /** @param awaitedMs another time than the standard one is given by tests only */
+  constructor(settings: LocalSettings, awaitedMs = AWAITED_MS) {
     this.#settings = settings;
+    this.#awaitedMs = awaitedMs;
   }
 
   /** Resolves the root and probes its disk once and for all, and cleans up behind dead processes. @throws AppError, for the admin */
@@ -129,7 +134,8 @@ export class DiskPool {
 
   /**
    * @param giveUp takes back a result that comes after the caller has gone, for results that hold something
-   * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen; of a copy that has begun, what became of it
+   * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen; of a copy that has begun what became of it,
+   * or CANCELLED where nothing is heard of it for long: then its disk hangs
    */
   call<Op extends keyof DiskOperations>(
     operation: Op,
@@ -150,9 +156,12 @@ export class DiskPool {
         call.giveUp = (result) => giveUp(result as Result<Op>);
         cancel();
       };
+      let late: NodeJS.Timeout | undefined;
       const onAbort = () => {
-        if (AWAITED.has(operation) && !isWaiting(lane, id)) cancel();
-        else if (signal) leave(abortError(signal));
+        const end = () => leave(abortError(signal as AbortSignal));
+        if (!AWAITED.has(operation) || isWaiting(lane, id)) return end();
+        cancel();
+        late = setTimeout(end, this.#awaitedMs).unref();
       };
       const call: Call = {
         operation,
@@ -160,7 +169,10 @@ export class DiskPool {
         resolve: (result) => resolve(result as Result<Op>),
         reject,
         giveUp: undefined,
-        unwatch: () => signal?.removeEventListener('abort', onAbort),
+        unwatch() {
+          signal?.removeEventListener('abort', onAbort);
+          clearTimeout(late);
+        },
         leave,
       };
       if (lane.calls.size === 0) lane.worker.ref();

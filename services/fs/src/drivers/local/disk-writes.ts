@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import { systemCodeOf } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
@@ -21,8 +20,6 @@ import type { TempArea, TempRef } from './temp-area.ts';
 
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 const PERMISSION_BITS = 0o777;
-/** Files that are synced at once: all storages share the I/O threads of the process, and a sync that hangs holds one. */
-const MAX_SYNCS = 8;
 
 export interface BegunWrite {
   readonly temp: TempRef;
@@ -67,7 +64,6 @@ export class DiskWrites {
   readonly #folderMode: number;
   readonly #bin: RecycleBin | undefined;
   readonly #syncs = new FolderSyncs();
-  readonly #contentSyncs = createGate(MAX_SYNCS);
 
   constructor(root: ConfinedRoot, temp: TempArea, folderMode: number, bin: RecycleBin | undefined) {
     this.#root = root;
@@ -203,7 +199,7 @@ export class DiskWrites {
   /** Makes an open file durable, with what it takes over of the one that it replaces. */
   async #seal(fd: number, replaced: fs.Stats | undefined): Promise<void> {
     if (replaced !== undefined) keepOwnership(fd, replaced);
-    await this.#contentSyncs.run(() => syncHandle(fd));
+    await syncHandle(fd);
   }
 
   async #giveName(temp: TempRef, fd: number, target: Target, overwrite: boolean): Promise<PackedEntry> {

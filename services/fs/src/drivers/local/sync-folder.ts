@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { systemCodeOf } from '@wharf/errors';
+import { createGate } from '@wharf/pace';
 import type { HeldFolder } from './confined-root.ts';
 
 const { O_RDONLY, O_DIRECTORY } = fs.constants;
@@ -7,11 +8,17 @@ const { O_RDONLY, O_DIRECTORY } = fs.constants;
 /** What file systems say that cannot sync a folder alone. */
 const NOT_SYNCED = new Set(['EINVAL', 'ENOTSUP', 'EPERM', 'EBADF']);
 
-/** Makes what was written to an open file durable. Waits without blocking the thread. */
+/** What one thread syncs at once, files and folders: all storages share the I/O threads of the process, and a sync that hangs holds one. */
+const MAX_SYNCS = 8;
+const syncs = createGate(MAX_SYNCS);
+
+/** Makes what was written to an open file, or happened to the names of an open folder, durable. Waits without blocking the thread. */
 export function syncHandle(fd: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    fs.fsync(fd, (error) => (error === null ? resolve() : reject(error)));
-  });
+  const sync = () =>
+    new Promise<void>((resolve, reject) => {
+      fs.fsync(fd, (error) => (error === null ? resolve() : reject(error)));
+    });
+  return syncs.run(sync);
 }
 
 /** Makes what happened to the names of a folder durable, where the system can. */

@@ -9,7 +9,7 @@ import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { answerOf } from './answer-of.ts';
 import { type DownloadSink, openDownloadSink } from './download-sink.ts';
-import { isBrokenConnection, toAppError } from './errors.ts';
+import { isBrokenConnection, isFileByFile, toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
 import { type Provider, readProviders } from './providers.ts';
@@ -32,6 +32,8 @@ export interface RcdSource {
   get(): Promise<RcdProcess>;
   /** A call waited for it in vain. */
   suspect?(process: RcdProcess): void;
+  /** This storage may be what the child was ended for: from now on it gets one of its own, where there is room for that. */
+  setApart?(): void;
   /** Makes the connection to it; absent: it is the child of this process. */
   readonly connect?: (signal: AbortSignal | undefined) => Promise<Duplex>;
 }
@@ -84,6 +86,8 @@ const SLOW_MS = 600_000;
 const SUSPECT_AFTER_MS = 10_000;
 /** A remote is made anew at most so often because connections of it had broken, in milliseconds: each has its own, and logs in anew. */
 const RENEWED_EVERY_MS = 5_000;
+/** Others look for some milliseconds, and a child does not take half of the memory in that time. */
+const LONG_LOOK_MS = 1_000;
 /** A listing that the child was ended for is worth asking for again after so long: too long for whoever asks again by itself. */
 const LIST_AGAIN_MS = 60_000;
 /** How long a remote stays that is no longer used. */
@@ -92,6 +96,8 @@ const FORGET_MS = 60_000;
 const SETTLE_MS = 5_000;
 /** What our own child is started with, for another one: a content that is cut off fails, and what is copied is copied. */
 const OUR_WAYS = { StreamingUploadCutoff: 0, IgnoreTimes: true, UseServerModTime: true, LowLevelRetries: 1 };
+/** A folder that cannot be moved whole, as where something has its new name, is not moved file by file, over what is there: for that no time is left. */
+const IN_ONE_STEP = { MaxDuration: 1 };
 /** Of what rclone tells no time of. */
 const NO_TIME = new Date(0);
 
@@ -180,7 +186,7 @@ export class RcloneClient {
   /** @throws AppError also one that nobody asks again after: the listing may be what made the child end, and with it all that is under way */
   async #postList(process: RcdProcess, name: string, folder: Place, signal: AbortSignal): Promise<IncomingMessage> {
     try {
-      return await this.#post(process, 'operations/list', { fs: `${name}:`, remote: folder, opt: this.#shown }, signal);
+      return await this.#look(process, 'operations/list', { fs: `${name}:`, remote: folder, opt: this.#shown }, signal);
     } catch (error) {
       if (!AppError.is(error) || error !== process.ended.reason) throw error;
       throw new AppError(error.code, error.message, { cause: error, details: { ...error.details, retryAfterMs: LIST_AGAIN_MS } });
@@ -215,18 +221,23 @@ export class RcloneClient {
   }
 
   /**
-   * Nothing must have the name `to`: rclone would remove it first, unless that is left to the server.
+   * Nothing must have the name `to`: rclone would remove a file first, unless that is left to the server.
    *
    * @param isRespelled something had the name a moment ago in another spelling: Samba may still take it for that until it is asked
+   * @throws AppError of a folder ENTRY_EXISTS, where something has got the name meanwhile; UNSUPPORTED_OPERATION: not in one step
    */
-  async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions, isRespelled = false): Promise<void> {
+  async move(from: Place, to: Place, isFolder: boolean, call: CallOptions, isRespelled = false): Promise<void> {
+    const { signal } = call;
     await this.#withRemote(signal, async (process, name) => {
       const fs = `${name}:`;
       const ways = this.#asksBeforeMove || isRespelled ? {} : { _config: { NoCheckDest: true } };
       const answer = isFolder
-        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal)
+        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to, _config: IN_ONE_STEP }, signal)
         : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to, ...ways }, signal);
       await drain(answer, signal);
+    }).catch(async (error: unknown) => {
+      if (!isFolder || !isFileByFile(error)) throw error;
+      throw storageError((await this.find(to, call)) ? 'ENTRY_EXISTS' : 'UNSUPPORTED_OPERATION', error);
     });
   }
 
@@ -412,7 +423,19 @@ export class RcloneClient {
     signal: AbortSignal | undefined,
     isReading = false,
   ): Promise<IncomingMessage> {
-    return this.#withRemote(signal, (process, name) => this.#post(process, method, { fs: `${name}:`, ...parameters }, signal), isReading);
+    return this.#withRemote(signal, (process, name) => this.#look(process, method, { fs: `${name}:`, ...parameters }, signal), isReading);
+  }
+
+  /** What moves no content. One that has gone on for long when the child is ended for its memory may be what has taken it: the child gathers all of a listing. */
+  async #look(process: RcdProcess, method: string, parameters: object, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+    const startedAt = performance.now();
+    try {
+      return await this.#post(process, method, { ...parameters }, signal);
+    } catch (error) {
+      const isEnded = AppError.is(error) && error === process.ended.reason;
+      if (isEnded && performance.now() - startedAt > LONG_LOOK_MS && !this.#closing.signal.aborted) this.#rcd.setApart?.();
+      throw error;
+    }
   }
 
   /**
@@ -508,10 +531,11 @@ export class RcloneClient {
   async #post(
     process: RcdProcess,
     method: string,
-    parameters: object,
+    parameters: Readonly<Record<string, unknown>> & { readonly _config?: object },
     signal: AbortSignal = AbortSignal.timeout(SLOW_MS),
   ): Promise<IncomingMessage> {
-    const body = Buffer.from(JSON.stringify({ ...parameters, ...(this.#rcd.connect && { _config: OUR_WAYS }) }));
+    const ways = this.#rcd.connect && { _config: { ...OUR_WAYS, ...parameters._config } };
+    const body = Buffer.from(JSON.stringify({ ...parameters, ...ways }));
     const headers = { 'Content-Type': 'application/json', 'Content-Length': body.byteLength };
     return this.#send(process, { method: 'POST', path: `/${method}`, headers }, [body], signal);
   }

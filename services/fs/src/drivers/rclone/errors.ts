@@ -52,3 +52,11 @@ const BROKEN = /(?:broken pipe|connection reset by peer|use of closed network co
 export function isBrokenConnection(error: unknown): boolean {
   return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && BROKEN.test(error.cause.message.trimEnd());
 }
+
+/** What rclone says of a folder that it would have moved file by file, where it has no time for that. */
+const OUT_OF_TIME = /max transfer duration reached/i;
+
+/** Whether a folder was not moved, as its storage does not do so in one step now. */
+export function isFileByFile(error: unknown): boolean {
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && OUT_OF_TIME.test(error.cause.message);
+}

@@ -167,8 +167,8 @@ function openNameless(text: string): number {
 }
 
 /**
+ * What all children together may take, in bytes.
  * @param constrained bytes that the system leaves this process: without a bound it is 0, or more than there is
- * @internal for its test
  */
 export function mostMemory(total = totalmem(), constrained = process.constrainedMemory()): number {
   return Math.floor(Math.min(total, constrained || Number.POSITIVE_INFINITY) * MOST_MEMORY_PART);

@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Rcd } from './rcd.ts';
+import { AppError } from '@wharf/errors';
+import { startHttpServer } from '@wharf/harness';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { NO_EGRESS } from '../../driver-contract/open-context.ts';
+import { RcloneClient } from './client.ts';
+import { ownRcd, Rcd } from './rcd.ts';
+import type { RcdProcess } from './rcd-process.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -66,4 +71,36 @@ it('one that is suspected, and of which the first question fails at once, is ask
   await rcd.suspect(process);
   server.close();
   expect({ asked, isEnded: ended.signal.aborted }).toEqual({ asked: 2, isEnded: false });
+});
+
+it('a storage for whose listing the child was ended has one of its own from then on, which ends nothing of others', async () => {
+  const children: RcdProcess[] = [];
+  /** An rclone that is ended for each listing, which takes long. */
+  const start = async (): Promise<RcdProcess> => {
+    const ended = new AbortController();
+    const server = await startHttpServer((request, response) => {
+      if (request.url !== '/operations/list') return void response.end('{}');
+      vi.advanceTimersByTime(5_000);
+      ended.abort(new AppError('STORAGE_UNAVAILABLE', 'rclone took more memory than it may'));
+      response.destroy();
+    });
+    onTestFinished(() => server.stop());
+    const child = { url: server.url, authorization: '', ended: ended.signal, kill: () => ended.abort() };
+    children.push(child);
+    return child;
+  };
+  const common = new Rcd(start);
+  const way = { remote: async () => ({ type: 'memory', parameters: {} }), failure: undefined, close: () => undefined };
+  const open = () => {
+    const client = new RcloneClient(way, ownRcd(NO_EGRESS, common, start));
+    onTestFinished(() => client.close());
+    return client;
+  };
+  const [endless, other] = [open(), open()];
+  const listEndless = () => Array.fromAsync(endless.list('', {}));
+  await expect(listEndless()).rejects.toMatchObject({ message: 'rclone took more memory than it may' });
+  expect(await other.find('a', {})).toBeUndefined();
+  for (let time = 0; time < 2; time += 1) await expect(listEndless()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(await other.find('a', {})).toBeUndefined();
+  expect(children.map(({ ended }) => ended.aborted)).toEqual([true, false, true, true]);
 });

@@ -4,7 +4,7 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { answerOf } from './answer-of.ts';
 import type { RcdSource } from './client.ts';
-import { type RcdProcess, startRcd } from './rcd-process.ts';
+import { mostMemory, type RcdProcess, startRcd } from './rcd-process.ts';
 import type { ConnectTo } from './web-way.ts';
 
 /** How long it stays when no storage needs it any more. */
@@ -19,7 +19,7 @@ const ANSWERS_MS = 20_000;
 const ASK_AGAIN_MS = 500;
 
 /**
- * The one `rclone rcd` of this process, for all storages that need it. It is started when it is asked for, again when it has ended, and each time later
+ * One `rclone rcd`, for all storages that need it. It is started when it is asked for, again when it has ended, and each time later
  * than before where it ends soon.
  *
  * @internal for its test
@@ -127,12 +127,42 @@ async function answersWithin({ url, authorization, ended }: RcdProcess, limitMs:
   return false;
 }
 
-/** That of this process. Nothing runs before it is asked for. @internal for tests */
-export const rcd = new Rcd((connect) => startRcd(connect));
+/** Storages that have a child of their own, at most: one takes some 60 MB at rest. */
+const MOST_APART = 2;
+/** The part of the memory for children that each of them may take. */
+const APART_MEMORY_PART = 0.25;
+let apart = 0;
 
-/** It as whoever makes calls of it takes it. @param of another one is given by tests only */
-export const ownRcd = (egress: Egress, of = rcd): RcdSource => ({
-  hold: () => of.hold(egress),
-  get: () => of.get(),
-  suspect: (process) => void of.suspect(process),
-});
+const startWith = (memoryPart: number, connect: ConnectTo) => startRcd(connect, undefined, Math.floor(mostMemory() * memoryPart));
+const startApart = (connect: ConnectTo) => startWith(APART_MEMORY_PART, connect);
+
+/** That of this process. Nothing runs before it is asked for. @internal for tests */
+export const rcd = new Rcd((connect) => startWith(1 - apart * APART_MEMORY_PART, connect));
+
+/**
+ * It as a storage takes it, which may get one of its own.
+ * @param common,start others than the standard ones are given by tests only
+ */
+export function ownRcd(egress: Egress, common = rcd, start = startApart): RcdSource {
+  let of = common;
+  let release: () => void = () => undefined;
+  return {
+    hold() {
+      release = of.hold(egress);
+      return () => release();
+    },
+    get: () => of.get(),
+    suspect: (process) => void of.suspect(process),
+    setApart() {
+      if (of !== common || apart >= MOST_APART) return;
+      apart += 1;
+      release();
+      of = new Rcd(start);
+      const letGo = of.hold(egress);
+      release = () => {
+        apart -= 1;
+        letGo();
+      };
+    },
+  };
+}

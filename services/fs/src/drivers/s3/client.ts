@@ -93,6 +93,8 @@ type Ask = {
 export const PAGE_KEYS = 1000;
 /** A page of the longest keys, each byte of them as three. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Pages of uploads that have not ended: a store could show them for ever. */
+const MAX_UPLOAD_PAGES = 20;
 /** A page of parts: a number, a size, a date and an ETag each. */
 const MAX_PARTS_BYTES = 1024 * 1024;
 /** What there is beside keys is in few of them. Some stores answer with more keys than they were asked for. */
@@ -362,19 +364,25 @@ export class S3Client {
     }
   }
 
-  /** Uploads that have not ended, the first thousand. @param prefix of their keys; some stores know only whole keys here */
+  /** Uploads that have not ended, so many as a bounded number of pages has. @param prefix of their keys; some stores know only whole keys here */
   async listUploads(prefix: string, { signal }: CallOptions): Promise<OpenUpload[]> {
-    const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix };
-    const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, { maxBytes: MAX_PAGE_BYTES });
-    const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
-    return childrenOf(answer, 'Upload').map((upload) => {
-      const key = textOf(upload, 'Key') ?? '';
-      return {
-        key: isEncoded ? decodeKey(key) : key,
-        id: textOf(upload, 'UploadId') ?? '',
-        startedAt: dateOf(textOf(upload, 'Initiated')),
-      };
-    });
+    const uploads: OpenUpload[] = [];
+    let next: Readonly<Record<string, string>> = {};
+    for (let pages = 0; pages < MAX_UPLOAD_PAGES; pages += 1) {
+      const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix, ...next };
+      const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, { maxBytes: MAX_PAGE_BYTES });
+      const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
+      const keyOf = (key = '') => (isEncoded ? decodeKey(key) : key);
+      for (const upload of childrenOf(answer, 'Upload')) {
+        const [key, id] = [keyOf(textOf(upload, 'Key')), textOf(upload, 'UploadId') ?? ''];
+        uploads.push({ key, id, startedAt: dateOf(textOf(upload, 'Initiated')) });
+      }
+      const [key, id] = [keyOf(textOf(answer, 'NextKeyMarker')), textOf(answer, 'NextUploadIdMarker')?.trim() ?? ''];
+      const isSame = next['key-marker'] === key && next['upload-id-marker'] === id;
+      if (textOf(answer, 'IsTruncated')?.trim() !== 'true' || key === '' || isSame) break;
+      next = { 'key-marker': key, 'upload-id-marker': id };
+    }
+    return uploads;
   }
 
   /** One that is gone is success. */

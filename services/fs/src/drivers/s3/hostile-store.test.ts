@@ -5,6 +5,8 @@ import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
 import { codeOf, failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { S3Client } from './client.ts';
+import { s3ConfigSchema, s3Settings } from './config.ts';
 import { s3Driver } from './index.ts';
 import { testEgress } from './testing/bucket.ts';
 
@@ -404,4 +406,35 @@ it.each([
   });
   const onlyIf = await driver.stat(at('/file'));
   expect([await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf })), asked]).toEqual([code, conditions]);
+});
+
+it('uploads that were left are found on whatever page of the store, up to a bound', async () => {
+  const at = { key: 'big & odd', id: 'an id' };
+  const asked: URLSearchParams[] = [];
+  let isEndless = false;
+  const server = await startHttpServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://store');
+    asked.push(searchParams);
+    const isFirst = !searchParams.has('key-marker');
+    const id = isFirst ? at.id : `id-${asked.length}`;
+    const upload = `<Upload><Key>${encodeURIComponent(at.key)}</Key><UploadId>${id}</UploadId><Initiated>2026-11-22T19:00:00.000Z</Initiated></Upload>`;
+    const more = `<NextKeyMarker>${encodeURIComponent(at.key)}</NextKeyMarker><NextUploadIdMarker>${id}</NextUploadIdMarker>`;
+    const facts = `<EncodingType>url</EncodingType><IsTruncated>${isFirst || isEndless}</IsTruncated>`;
+    response.end(`<ListMultipartUploadsResult>${facts}${more}${upload}</ListMultipartUploadsResult>`);
+  });
+  onTestFinished(() => server.stop());
+  const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
+  const settings = s3Settings(s3ConfigSchema.parse(JSON.parse(s3Driver.normaliseAddition(JSON.stringify(addition)))));
+  const client = new S3Client(settings, testEgress());
+  onTestFinished(() => client.close());
+  expect((await client.listUploads('', {})).map(({ key, id }) => [key, id])).toEqual([
+    [at.key, at.id],
+    [at.key, 'id-2'],
+  ]);
+  expect(asked.map((query) => [query.get('key-marker'), query.get('upload-id-marker')])).toEqual([
+    [null, null],
+    [at.key, at.id],
+  ]);
+  isEndless = true;
+  expect(await client.listUploads('', {})).toHaveLength(20);
 });

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { S3Client } from './client.ts';
 import { createNotedUploads } from './noted-uploads.ts';
 
@@ -19,8 +19,9 @@ function openBucket(changed: Partial<Record<keyof S3Client, unknown>>) {
     delete: async (key: string) => void objects.delete(key),
     findHead: async (key: string) => (objects.has(key) ? { modifiedAt } : undefined),
     readText: async (key: string) => objects.get(key) ?? '',
-    pages: async function* () {
-      yield { objects: [...objects.keys()].map((key) => ({ key, modifiedAt })), prefixes: [] };
+    pages: async function* ({ prefix }: { readonly prefix: string }) {
+      const below = [...objects.keys()].filter((key) => key.startsWith(prefix));
+      yield { objects: below.map((key) => ({ key, modifiedAt })), prefixes: [] };
     },
     createUpload: async () => 'id-1',
     listUploads: async () => [],
@@ -68,4 +69,30 @@ it('a note that comes after it was taken back is taken back again', async () => 
   for (const arrive of late) arrive();
   expect(objects.size).toBe(1);
   await waitFor('the note to go', () => objects.size === 0);
+});
+
+describe('storages of one bucket, of which one lies in the other', () => {
+  const elsewhere = () => newOwnedName({ ...currentOwner(), host: 'elsewhere' });
+
+  it.each(['', 'root/inner/'])(
+    'an upload of one whose id nobody heard does not end that of the other, with its root at "%s"',
+    async (root) => {
+      const ended: string[] = [];
+      const key = 'root/inner/big';
+      const { objects, uploads } = openBucket({
+        createUpload: failing('STORAGE_UNAVAILABLE'),
+        listUploads: async () => ['lost', 'of the other'].map((id) => ({ key, id, startedAt: new Date() })),
+        abortUpload: async (_: string, id: string) => void ended.push(id),
+      });
+      objects.set(`${root}.wharf-uploads/${elsewhere()}`, JSON.stringify({ key, id: 'of the other' }));
+      await expect(uploads.begin(key, { contentType: '' }, {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect(ended).toEqual(['lost']);
+    },
+  );
+
+  it('what the outer one uploads is under way for the inner one too', async () => {
+    const { objects, uploads } = openBucket({});
+    objects.set(`.wharf-uploads/${elsewhere()}`, JSON.stringify({ key: 'root/big', id: 'x' }));
+    expect(await uploads.keysUnderWay({})).toEqual(['root/big']);
+  });
 });

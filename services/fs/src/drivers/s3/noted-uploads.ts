@@ -50,6 +50,8 @@ const LATE_BEGIN_MS = 120_000;
 const CLOCK_STEPS_MS = 2_000;
 /** So many notes are read at once. */
 const PARALLEL_NOTES = 8;
+/** Of the roots that may lie above a key: roots lie high. */
+const MAX_ROOTS_ABOVE = 20;
 const NOTE_TYPE = 'application/json';
 /** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
 const underWay = new Set<string>();
@@ -65,7 +67,7 @@ interface Note {
 
 /** @param closing aborted when the storage is closed */
 export function createNotedUploads(client: S3Client, keyPrefix: string, closing: AbortSignal): NotedUploads {
-  const notes = createNotes(client, `${keyPrefix}${UPLOADS_FOLDER}/`);
+  const notes = createNotes(client, keyPrefix);
   const end = createEnding(client, notes, closing);
   return {
     async begin(key, object, options) {
@@ -112,7 +114,7 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
     },
     async keysUnderWay(options) {
       // Of what has ended a note may stay for long, where the store does not hear of it: nothing comes of that any more.
-      return (await notes.all(options))?.flatMap(({ note, isLeft }) => (note && !isLeft ? [note.key] : []));
+      return (await notesAbove(client, notes, keyPrefix, options))?.flatMap(({ note, isLeft }) => (note && !isLeft ? [note.key] : []));
     },
     async sweep(options) {
       for await (const name of notes.left(options)) {
@@ -123,10 +125,41 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
   };
 }
 
+interface Noted {
+  readonly name: string;
+  /** Its process runs no more. */
+  readonly isLeft: boolean;
+  /** Undefined: it is gone, or none of ours. */
+  readonly note: Note | undefined;
+}
+
 type Notes = ReturnType<typeof createNotes>;
 
-/** The notes of uploads: small objects of one folder, whose names tell who wrote them. */
-function createNotes(client: S3Client, folder: string) {
+/**
+ * Those of all storages whose roots may lie above a key: storages of one bucket may lie in each other. Where we may not look there are none for us.
+ *
+ * @param own of the storage that asks. @returns as `all`
+ */
+async function notesAbove(client: S3Client, own: Notes, key: string, options: CallOptions): Promise<Noted[] | undefined> {
+  const above = ['', ...[...key.matchAll(/\//g)].slice(0, MAX_ROOTS_ABOVE).map(({ index }) => key.slice(0, index + 1))];
+  const others = above.filter((root) => root !== own.root).map((root) => createNotes(client, root));
+  const ofOthers = others.map((notes) =>
+    notes.all(options).catch((error: unknown) => {
+      if (isRefusal(error)) return [];
+      throw error;
+    }),
+  );
+  const noted: Noted[] = [];
+  for (const some of await Promise.all([own.all(options), ...ofOthers])) {
+    if (some === undefined) return undefined;
+    noted.push(...some);
+  }
+  return noted;
+}
+
+/** The notes of uploads: small objects of one folder, whose names tell who wrote them. @param root what all keys of their storage begin with */
+function createNotes(client: S3Client, root: string) {
+  const folder = `${root}${UPLOADS_FOLDER}/`;
   const self = currentOwner();
   const isLeft = (name: string, modifiedAt: Date) =>
     (ownerOf(name, self) === 'self' && !underWay.has(name)) || isAbandoned(name, modifiedAt.getTime(), self, Date.now(), OTHERS_MAX_AGE_MS);
@@ -151,6 +184,7 @@ function createNotes(client: S3Client, folder: string) {
     }
   }
   return {
+    root,
     newName: () => newOwnedName(self),
     read,
     write: (name: string, note: Note, options: CallOptions) =>
@@ -161,7 +195,7 @@ function createNotes(client: S3Client, folder: string) {
       return (await client.findHead(folder + name, options))?.modifiedAt;
     },
     /** Undefined: there are more than a page has. */
-    async all(options: CallOptions) {
+    async all(options: CallOptions): Promise<Noted[] | undefined> {
       const objects: ListedObject[] = [];
       for await (const page of pages(options)) {
         if (!page || objects.push(...page.objects) > PAGE_KEYS) return undefined;
@@ -197,7 +231,7 @@ function createEnding(client: S3Client, notes: Notes, closing: AbortSignal) {
     const begun = (await client.listUploads(key, options)).filter((upload) => upload.key === key && isOfThen(upload));
     if (begun.length === 0) return [];
     // After the uploads: those of others had their notes by then.
-    const others = (await notes.all(options))?.filter((other) => other.name !== name && other.note?.key === key);
+    const others = (await notesAbove(client, notes, key, options))?.filter((other) => other.name !== name && other.note?.key === key);
     if (!others || others.some(({ note, isLeft }) => note?.id === undefined && !isLeft)) return undefined;
     const known = new Set(others.map(({ note }) => note?.id));
     return begun.filter(({ id }) => !known.has(id)).map(({ id }) => id);
