@@ -71,6 +71,27 @@ it('a connection that does not speak the protocol is closed, and the others go o
   expect(await client.db('test').command({ ping: 1 })).toMatchObject({ ok: 1 });
 });
 
+it('documents whose number an index tells are counted without being read', async () => {
+  const collection = client.db('test').collection('counted');
+  await collection.createIndex({ state: 1, owner: 1 });
+  await collection.insertMany(Array.from({ length: 90 }, (_, n) => ({ state: n % 3 === 0 ? 'done' : 'open', owner: n % 2, n })));
+  const read = async () => Number((await client.db('test').command({ serverStatus: 1 }))['metrics'].queryExecutor.scannedObjects);
+  const before = await read();
+  expect(await collection.countDocuments()).toBe(90);
+  expect(await collection.countDocuments({ state: 'done' })).toBe(30);
+  expect(await collection.countDocuments({ owner: 1, state: { $in: ['done', 'open', 'lost'] } })).toBe(45);
+  expect(await collection.countDocuments({ state: 'done', owner: 1 }, { skip: 2, limit: 10 })).toBe(10);
+  expect(await collection.countDocuments({ state: 'lost' })).toBe(0);
+  expect(await client.db('test').command({ count: 'counted', query: { state: 'done' }, limit: 7 })).toMatchObject({ n: 7 });
+  expect(await read()).toBe(before);
+  // The index does not know that.
+  expect(await collection.countDocuments({ state: 'done', n: { $lt: 30 } })).toBe(10);
+  expect(await read()).toBe(before + 30);
+  await collection.insertOne({ state: ['done', 'open'], owner: 1 });
+  expect(await collection.countDocuments({ state: { $in: ['done', 'open'] } })).toBe(91);
+  await collection.drop();
+});
+
 it('a query beyond its time is ended', async () => {
   const collection = client.db('test').collection('slow');
   await collection.insertMany(Array.from({ length: 90 }, (_, n) => ({ n, text: 'x'.repeat(100_000) })));

@@ -5,7 +5,7 @@ import { encodeValue, KeyWriter } from '../bson/key-encoding.ts';
 import { showValue } from '../bson/show-value.ts';
 import { type Doc, getField, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
-import { KeyTable } from './key-table.ts';
+import { firstColumn, KeyTable } from './key-table.ts';
 import { idIndex, type PreparedKeys, type ReadableIndex, type SecondaryIndex } from './secondary-index.ts';
 import type { StoreFile } from './store-file.ts';
 
@@ -193,8 +193,4 @@ export class Collection {
 
 export function documentsTable(id: number): string {
   return `documents_${id}`;
-}
-
-function firstColumn(row: unknown): unknown {
-  return Array.isArray(row) ? row[0] : undefined;
 }
