@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { mongo } from 'mongoose';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type EmbeddedMongo, startEmbeddedMongo } from '../src/index.ts';
 import { failureOf } from './contract/store-contract.ts';
 
@@ -32,6 +32,27 @@ it('a document beyond the limit is refused, and has room again after a removal',
   await collection.drop();
   await collection.insertOne({ n: 0 });
   await collection.drop();
+});
+
+it('the last documents are kept for collections that need them, and are used again', async () => {
+  const folder = await makeTempDir('kept');
+  const full = await startEmbeddedMongo({ dataDir: folder.path, maxDocuments: 100, keptFor: ['sessions'] });
+  const connected = await mongo.MongoClient.connect(full.url);
+  onTestFinished(async () => {
+    await connected.close();
+    await full.stop();
+    await folder.remove();
+  });
+  const [tasks, sessions] = [connected.db('test').collection('tasks'), connected.db('test').collection('sessions')];
+  const refusal = await failureOf(tasks.insertMany(Array.from({ length: 100 }, (_, n) => ({ n }))));
+  expect([refusal.code, await tasks.countDocuments()]).toEqual([14031, 95]);
+  await sessions.insertMany(Array.from({ length: 5 }, (_, n) => ({ n })));
+  expect((await failureOf(sessions.insertOne({ n: 5 }))).code).toBe(14031);
+  // What is there can still be changed and removed.
+  expect(await tasks.updateMany({}, { $set: { done: true } })).toMatchObject({ modifiedCount: 95 });
+  await tasks.deleteOne({ n: 5 });
+  expect((await failureOf(tasks.insertOne({ n: 5 }))).code).toBe(14031);
+  await sessions.insertOne({ n: 5 });
 });
 
 it('a dropped collection ends its open cursors', async () => {

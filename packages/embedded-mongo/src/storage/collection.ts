@@ -15,8 +15,8 @@ const MAX_SCANS = 100;
 
 /** Counts documents over all collections and refuses one too many. */
 export interface DocumentBudget {
-  /** @throws CommandError OutOfDiskSpace at the limit. */
-  take(): void;
+  /** @param collection the name of whose document it is. @throws CommandError OutOfDiskSpace at the limit. */
+  take(collection: string): void;
   give(count: number): void;
 }
 
@@ -112,7 +112,7 @@ export class Collection {
     const idKey = encodeValue(id);
     if (this.#findId.get(idKey) !== undefined) throw this.#duplicateId(id);
     const prepared = this.indexes.map((index) => index.prepareKeys(doc, -1, this.#writer, this.namespace));
-    this.#budget.take();
+    this.#budget.take(this.name);
     this.#file.changed();
     const record = Number(this.#insert.run(idKey, body).lastInsertRowid);
     this.#count++;
