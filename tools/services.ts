@@ -10,6 +10,7 @@ import {
   connectStore,
   type DataDir,
   egressKeys,
+  KEPT_FOR,
   openDataDir,
   prepareStore,
   readConfig,
@@ -72,7 +73,9 @@ try {
 async function startAll(): Promise<void> {
   const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret));
   const copyAs = dataDir.copyAs === undefined ? [] : ['--copy-as', dataDir.copyAs];
-  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', dataDir.storeDir, ...copyAs], {}));
+  const mongoUrl =
+    config.mongoUrl ??
+    (await startEngine('embedded-mongo', ['--data-dir', dataDir.storeDir, '--kept-for', KEPT_FOR.join(','), ...copyAs], {}));
   const storeId = config.mongoUrl === undefined ? await prepareOwnStore(mongoUrl, dataDir) : undefined;
   const natsToken = randomBytes(24).toString('base64url');
   const natsAddress = config.natsUrl ?? (await startEngine('embedded-nats', ['--port', '0'], { WHARF_EMBEDDED_NATS_TOKEN: natsToken }));

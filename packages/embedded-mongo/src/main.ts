@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
 import { startEmbeddedMongo } from './start-embedded-mongo.ts';
 
-const { values } = parseArgs({ options: { 'data-dir': { type: 'string' }, port: { type: 'string' }, 'copy-as': { type: 'string' } } });
+const text = { type: 'string' } as const;
+const { values } = parseArgs({ options: { 'data-dir': text, port: text, 'copy-as': text, 'kept-for': text } });
 const dataDir = values['data-dir'];
 if (dataDir === undefined) {
-  console.error('usage: node main.ts --data-dir DIR [--port PORT] [--copy-as NAME]');
+  console.error('usage: node main.ts --data-dir DIR [--port PORT] [--copy-as NAME] [--kept-for COLLECTION,...]');
   process.exit(2);
 }
 const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as const, port: Number(values.port) };
 try {
-  const store = await startEmbeddedMongo({ dataDir, listen, copyAs: values['copy-as'] });
+  const store = await startEmbeddedMongo({ dataDir, listen, copyAs: values['copy-as'], keptFor: values['kept-for']?.split(',') ?? [] });
   process.stdout.write(`ready ${store.url}\n`);
   const stop = async () => {
     await store.stop();

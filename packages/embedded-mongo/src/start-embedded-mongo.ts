@@ -12,6 +12,8 @@ export interface EmbeddedMongoOptions {
   readonly ttlIntervalMs?: number;
   /** Bound on documents over all collections; absent: 200,000. */
   readonly maxDocuments?: number;
+  /** Names of collections that may take the last twentieth of these, which others may not; absent: all may. */
+  readonly keptFor?: readonly string[];
   /** Copies the store to `store.<copyAs>.sqlite` beside it, before it is opened to anybody, unless there is such a copy. */
   readonly copyAs?: string | undefined;
 }
@@ -43,6 +45,7 @@ export async function startEmbeddedMongo(options: EmbeddedMongoOptions): Promise
     listen: options.listen ?? 'socket',
     ttlIntervalMs: options.ttlIntervalMs ?? DEFAULT_TTL_INTERVAL_MS,
     maxDocuments: options.maxDocuments ?? DEFAULT_MAX_DOCUMENTS,
+    keptFor: options.keptFor ?? [],
     copyAs: options.copyAs,
   };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv: ['--disable-warning=ExperimentalWarning'] });

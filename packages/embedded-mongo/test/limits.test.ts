@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { mongo } from 'mongoose';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type EmbeddedMongo, startEmbeddedMongo } from '../src/index.ts';
 import { failureOf } from './contract/store-contract.ts';
 
@@ -32,6 +32,27 @@ it('a document beyond the limit is refused, and has room again after a removal',
   await collection.drop();
   await collection.insertOne({ n: 0 });
   await collection.drop();
+});
+
+it('the last documents are kept for collections that need them, and are used again', async () => {
+  const folder = await makeTempDir('kept');
+  const full = await startEmbeddedMongo({ dataDir: folder.path, maxDocuments: 100, keptFor: ['sessions'] });
+  const connected = await mongo.MongoClient.connect(full.url);
+  onTestFinished(async () => {
+    await connected.close();
+    await full.stop();
+    await folder.remove();
+  });
+  const [tasks, sessions] = [connected.db('test').collection('tasks'), connected.db('test').collection('sessions')];
+  const refusal = await failureOf(tasks.insertMany(Array.from({ length: 100 }, (_, n) => ({ n }))));
+  expect([refusal.code, await tasks.countDocuments()]).toEqual([14031, 95]);
+  await sessions.insertMany(Array.from({ length: 5 }, (_, n) => ({ n })));
+  expect((await failureOf(sessions.insertOne({ n: 5 }))).code).toBe(14031);
+  // What is there can still be changed and removed.
+  expect(await tasks.updateMany({}, { $set: { done: true } })).toMatchObject({ modifiedCount: 95 });
+  await tasks.deleteOne({ n: 5 });
+  expect((await failureOf(tasks.insertOne({ n: 5 }))).code).toBe(14031);
+  await sessions.insertOne({ n: 5 });
 });
 
 it('a dropped collection ends its open cursors', async () => {
@@ -69,6 +90,27 @@ it('a connection that does not speak the protocol is closed, and the others go o
     await once(socket, 'close');
   }
   expect(await client.db('test').command({ ping: 1 })).toMatchObject({ ok: 1 });
+});
+
+it('documents whose number an index tells are counted without being read', async () => {
+  const collection = client.db('test').collection('counted');
+  await collection.createIndex({ state: 1, owner: 1 });
+  await collection.insertMany(Array.from({ length: 90 }, (_, n) => ({ state: n % 3 === 0 ? 'done' : 'open', owner: n % 2, n })));
+  const read = async () => Number((await client.db('test').command({ serverStatus: 1 }))['metrics'].queryExecutor.scannedObjects);
+  const before = await read();
+  expect(await collection.countDocuments()).toBe(90);
+  expect(await collection.countDocuments({ state: 'done' })).toBe(30);
+  expect(await collection.countDocuments({ owner: 1, state: { $in: ['done', 'open', 'lost'] } })).toBe(45);
+  expect(await collection.countDocuments({ state: 'done', owner: 1 }, { skip: 2, limit: 10 })).toBe(10);
+  expect(await collection.countDocuments({ state: 'lost' })).toBe(0);
+  expect(await client.db('test').command({ count: 'counted', query: { state: 'done' }, limit: 7 })).toMatchObject({ n: 7 });
+  expect(await read()).toBe(before);
+  // The index does not know that.
+  expect(await collection.countDocuments({ state: 'done', n: { $lt: 30 } })).toBe(10);
+  expect(await read()).toBe(before + 30);
+  await collection.insertOne({ state: ['done', 'open'], owner: 1 });
+  expect(await collection.countDocuments({ state: { $in: ['done', 'open'] } })).toBe(91);
+  await collection.drop();
 });
 
 it('a query beyond its time is ended', async () => {

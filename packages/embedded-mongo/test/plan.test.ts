@@ -7,7 +7,7 @@ import { KeyWriter } from '../src/bson/key-encoding.ts';
 import type { Doc, Value } from '../src/bson/value.ts';
 import { CommandError } from '../src/command/command-error.ts';
 import { TimeLimit } from '../src/command/time-limit.ts';
-import { findDocuments, planRecords } from '../src/plan/find-documents.ts';
+import { countByKeys, findDocuments, planRecords } from '../src/plan/find-documents.ts';
 import { choosePlan } from '../src/plan/plan.ts';
 import { compileFilter } from '../src/query/filter.ts';
 import { parseKeyPattern, sortKey } from '../src/query/key-pattern.ts';
@@ -66,7 +66,7 @@ const options: fc.Arbitrary<Doc> = fc.oneof(
 
 it('an index plan finds what a full scan finds, in the wanted order', () => {
   const writer = new KeyWriter();
-  const kinds = { all: 0, index: 0 };
+  const kinds = { all: 0, index: 0, counted: 0 };
   fc.assert(
     fc.property(
       fc.array(document, { maxLength: 12 }),
@@ -96,6 +96,7 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
               const wanted = kept.filter(compiled.matches).map((doc) => Number(doc['_id']));
               const candidates = [...planRecords(collection, plan)];
               expect(new Set(candidates).size).toBe(candidates.length);
+              expect([undefined, wanted.length]).toContain(countByKeys(collection, compiled));
               let found: Doc[];
               try {
                 found = [...findDocuments(collection, { filter: compiled, sort, limit: undefined, timeLimit: new TimeLimit(0) })].map(
@@ -112,6 +113,16 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
                 for (const [i, key] of keys.entries()) expect(i === 0 || Buffer.compare(keys[i - 1] ?? key, key) <= 0).toBe(true);
               }
             }
+            // Of values that are there, as random ones seldom are.
+            for (const [key] of indexes) {
+              for (const doc of kept) {
+                const asked = Object.keys(key).flatMap((name): [string, Value][] => (doc[name] === undefined ? [] : [[name, doc[name]]]));
+                const compiled = compileFilter(Object.fromEntries(asked));
+                const counted = countByKeys(collection, compiled);
+                expect([undefined, kept.filter(compiled.matches).length]).toContain(counted);
+                if (counted !== undefined && asked.length > 0) kinds.counted++;
+              }
+            }
             catalog.drop(collection);
           },
           () => catalog.reload(),
@@ -123,6 +134,7 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
   );
   // The property would also hold if no index were ever chosen.
   expect(kinds.index).toBeGreaterThan(200);
+  expect(kinds.counted).toBeGreaterThan(100);
 });
 
 it('a long list of values is looked up one by one, and not searched for in everything', () => {

@@ -45,6 +45,7 @@ export {
   type UserIdentity,
 } from './identity/identity.ts';
 export { createLoginTokens, type LoginClaims, type LoginTokens } from './identity/login-tokens.ts';
+export { KEPT_FOR } from './kept-for.ts';
 export type { ConnectionShare } from './ops/connection-share.ts';
 export { type HttpListener, listenHttp } from './ops/http-listener.ts';
 export { identify } from './ops/identified-response.ts';

@@ -85,6 +85,33 @@ describe('revisioned cache', () => {
     expect(await cache.get()).toBe(first);
   });
 
+  it('others have their turns while much data is compared with what was there', async () => {
+    let now = 0;
+    const numbers = () => Array.from({ length: 1_000 }, (_, index) => index);
+    const rules = () => Array.from({ length: 1_000 }, (_, id) => ({ id, read: numbers(), write: numbers() }));
+    const other = rules().with(-1, { id: 999, read: [], write: numbers() });
+    const loads = [rules(), rules(), other].map((each) => [{ name: 'all' }, each]);
+    const cache = createRevisionedCache({
+      clock: () => now,
+      readRevision: async () => now,
+      load: async () => loads.shift() ?? [],
+      make: (data) => ({ data }),
+    });
+    const first = await cache.get();
+    const watched = { turns: 0, isOver: false };
+    const watch = () => {
+      watched.turns += 1;
+      if (!watched.isOver) setImmediate(watch);
+    };
+    setImmediate(watch);
+    now = 60_000;
+    expect(await cache.get()).toBe(first);
+    watched.isOver = true;
+    expect(watched.turns).toBeGreaterThan(2);
+    now = 120_000;
+    expect(await cache.get()).not.toBe(first);
+  });
+
   it('calls at the same time share one load', async () => {
     const { source, cache } = setUp();
     await Promise.all(Array.from({ length: 20 }, () => cache.get()));

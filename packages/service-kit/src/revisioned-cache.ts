@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { giveWay } from '@wharf/pace';
 import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
 
 /** How long a cache may go without checking whether its data changed, in milliseconds. It matters when events are lost. */
@@ -57,7 +58,8 @@ export function createRevisionedCache<Data, Value>(options: {
     // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const data = await options.load();
-    const value = held && isDeepStrictEqual(data, held.data) ? held.value : options.make(data);
+    const before = held;
+    const value = before && (await isSame(data, before.data)) ? before.value : options.make(data);
     return { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
   };
   const refresh = async (): Promise<Held<Data, Value>> => {
@@ -102,4 +104,15 @@ export function createRevisionedCache<Data, Value>(options: {
       if (held) held.checkedAt = Number.NEGATIVE_INFINITY;
     },
   };
+}
+
+/** Whether data is the same in all that it holds. Of lists others have their turns between two records: there may be thousands of them. */
+async function isSame(one: unknown, other: unknown): Promise<boolean> {
+  if (!Array.isArray(one) || !Array.isArray(other) || typeof one[0] !== 'object') return isDeepStrictEqual(one, other);
+  if (one.length !== other.length) return false;
+  for (const [index, record] of one.entries()) {
+    if (!(await isSame(record, other[index]))) return false;
+    await giveWay();
+  }
+  return true;
 }

@@ -30,6 +30,8 @@ export interface TaskControl {
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   /** Retries all that failed. */
   retryFailed(list: string, scope: TaskScope): Promise<void>;
+  /** How many of these have ended, or, without ids, of those that failed: so many a retry opens again. */
+  countRetried(list: string, scope: TaskScope, ids?: readonly string[]): Promise<number>;
   /** How many tasks of a user, or of everybody, have not ended, up to a limit. */
   countOpen(creatorId: number | undefined, limit: number): Promise<number>;
   /** True while one of these is being cancelled. */
@@ -93,6 +95,19 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
     async retryFailed(list, scope) {
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
       await updateInSteps({ tasks }, filter, { $set: queuedAgain(clock.now()), ...stamp });
+    },
+
+    async countRetried(list, scope, ids) {
+      const which = ids === undefined ? { state: TASK_STATE.failed } : { _id: { $in: [...ids] } };
+      // Some at a time: a count of thousands would hold up an embedded store.
+      const found = tasks
+        .find({ ...visible(list, scope), done: true, ...which }, { _id: 1 })
+        .batchSize(BATCH)
+        .lean()
+        .cursor();
+      let count = 0;
+      for await (const _ of found) count += 1;
+      return count;
     },
 
     countOpen: (creatorId, limit) =>

@@ -27,6 +27,8 @@ export interface TaskEngine {
   add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
   /** Queues several of one kind, in this order. @returns those that are new: one whose `id` is there already stays as it is */
   addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<readonly TaskRecord[]>;
+  /** The same for several kinds: there is room for all of them, or none is queued. */
+  addTogether<Input>(batches: readonly TaskBatch<Input>[]): Promise<readonly TaskRecord[]>;
   /** What people may look at and do. */
   readonly control: Pick<TaskControl, 'get' | 'list'>;
   /** Like TaskControl's, and tells whoever works on them. @returns errors by id for those that failed */
@@ -39,6 +41,12 @@ export interface TaskEngine {
   start(): Promise<void>;
   /** Claims no more and hands running tasks back, so that another worker goes on at once. Safe twice. */
   stop(): Promise<void>;
+}
+
+/** Tasks of one kind. */
+export interface TaskBatch<Input> {
+  readonly kind: TaskKind<Input>;
+  readonly tasks: readonly NewTask<Input>[];
 }
 
 export interface TaskEngineOptions extends WorkLimits {
@@ -76,16 +84,19 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const metrics = createTaskMetrics(options.metrics, options.owner, models, clock);
   const worker = createTaskWorker({ ...options, tracing, kinds, queue, clock, metrics, housekeeping });
 
-  const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
-    if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
+  const addTogether: TaskEngine['addTogether'] = async (batches) => {
+    for (const { kind } of batches)
+      if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
     await clock.sync();
-    const settle = await openLimit.take(tasks);
+    const settle = await openLimit.take(batches.flatMap(({ tasks }) => tasks));
     const added: TaskRecord[] = [];
     let letGo = () => {};
     try {
-      const bytes = options.holdRoom ? await longBytes(kind, tasks) : 0;
+      let bytes = 0;
+      if (options.holdRoom) for (const { kind, tasks } of batches) bytes += await longBytes(kind, tasks);
       if (options.holdRoom && bytes > 0) letGo = await options.holdRoom(bytes);
-      for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
+      for (const { kind, tasks } of batches)
+        for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
     } finally {
       letGo();
       settle();
@@ -94,8 +105,17 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     return added;
   };
 
+  const addAll: TaskEngine['addAll'] = (kind, tasks) => addTogether([{ kind, tasks }]);
+  /** Tasks of a user that are to begin anew count like new ones. @returns as of {@link OpenLimit} */
+  const takeAgain = async (scope: TaskScope, list: string, ids?: readonly string[]) => {
+    const { creatorId: id } = scope;
+    const count = id === undefined ? 0 : await control.countRetried(list, scope, ids);
+    return openLimit.take(Array.from({ length: count }, () => ({ creator: id === undefined ? id : { id, name: '', role: 0 } })));
+  };
+
   return {
     addAll,
+    addTogether,
     async add(kind, task) {
       const [record] = await addAll(kind, [task]);
       if (!record) throw new Error('no task was made');
@@ -103,7 +123,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     control: { get: control.get, list: control.list },
     async apply(action, ids, list, scope) {
-      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce);
+      const settle = action === 'retry' ? await takeAgain(scope, list, ids) : () => {};
+      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce).finally(settle);
       if (touched.length > 0) worker.changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;
@@ -113,7 +134,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       worker.wakeOthers([]);
     },
     async retryFailed(list, scope) {
-      await control.retryFailed(list, scope);
+      const settle = await takeAgain(scope, list);
+      await control.retryFailed(list, scope).finally(settle);
       worker.changed([]);
     },
     async hurry(kind) {

@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTaskKind, type TaskEngine, type TaskEngineOptions } from '../src/index.ts';
+import { defineTaskKind, TASK_STATE, type TaskEngine, type TaskEngineOptions } from '../src/index.ts';
 import { ANN, type Installation, idle, openInstallation } from './installation.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -71,4 +71,34 @@ it('long lists of what tasks are about need room in the store, and short ones no
   await expect(add(2_000)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
   expect(asked).toEqual([expect.closeTo(8_000, -3), expect.closeTo(198_000, -3)]);
   expect([heldBytes, await place.models.tasks.countDocuments({ done: false })]).toEqual([0, 2]);
+});
+
+it('tasks of two kinds that are queued together find room for all of them, or none is queued', async () => {
+  const holdRoom = async (bytes: number) => {
+    if (bytes > 100_000) throw new AppError('QUOTA_EXCEEDED', 'no room');
+    return () => {};
+  };
+  const { place, engine } = await open(undefined, { holdRoom });
+  const batch = (bytes: number) => ({ kind: listing, tasks: [{ name: 'one', creator: ANN, input: { files: ['x'.repeat(bytes)] } }] });
+  await expect(engine.addTogether([batch(90_000), batch(90_000)])).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  expect(await place.models.tasks.countDocuments()).toBe(0);
+  await engine.addTogether([batch(40_000), batch(40_000)]);
+  expect(await place.models.tasks.countDocuments()).toBe(2);
+});
+
+it('retries count like new tasks: one user cannot pass the limit by them', { timeout: 60_000 }, async () => {
+  const { place, engine } = await open();
+  const scope = { creatorId: 3 };
+  await addInParallel(engine, 6, 1_000, () => 3);
+  await place.models.tasks.updateMany({}, { $set: { state: TASK_STATE.failed, done: true, waiting: false } });
+  const [failed] = await place.models.tasks.find().limit(1).lean();
+  expect(await addInParallel(engine, 10, 1_000, () => 3)).toEqual([]);
+  const refusal = { code: 'RATE_LIMITED' };
+  await expect(engine.retryFailed('idle', scope)).rejects.toMatchObject(refusal);
+  await expect(engine.apply('retry', [failed?._id ?? ''], 'idle', scope)).rejects.toMatchObject(refusal);
+  expect(await place.models.tasks.countDocuments({ done: false })).toBe(10_000);
+  // The admin may, and what has not ended needs no room to be tried at once.
+  await engine.apply('retry', [failed?._id ?? ''], 'idle', { creatorId: undefined });
+  expect(await place.models.tasks.countDocuments({ done: false })).toBe(10_001);
+  expect(await engine.apply('retry', [failed?._id ?? ''], 'idle', scope)).toEqual(new Map());
 });

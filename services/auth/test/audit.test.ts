@@ -1,7 +1,7 @@
 import { ROLE } from '@wharf/rights';
 import { outgoingCall } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AuditAction } from '../src/domain/audit.ts';
 import { createAuditStore } from '../src/store/audit.ts';
 import { ADMIN, ADMIN_PASSWORD, alignToStep, openPlace, type Place, type Replica } from './replica.ts';
@@ -167,6 +167,23 @@ describe('the audit trail', () => {
     expect([await countOf(71, 'user_updated'), await countOf(0, 'login_failed')]).toEqual([10, before]);
     const newest = (await replica.models.audit.find({ user_id: 72 }).sort({ _id: -1 }).limit(1).lean())[0];
     expect(newest?.target).toBe('39');
+  });
+
+  it('gives up what is too many in small steps, so that others have their turns at the store', async () => {
+    const { audit } = replica.models;
+    const entry = { username: '', address: '', target: '', detail: '' };
+    const at = new Date(replica.kit.clock());
+    const share = { action: 'login', user_id: 73 } as const;
+    const records = Array.from({ length: 1_500 }, (_, i) => ({ _id: `1999 ${1_000_000 + i}`, at, ...share, ...entry, target: `${i}` }));
+    await audit.insertMany(records);
+    const removals = vi.spyOn(audit.collection, 'deleteMany');
+    const store = createAuditStore(replica.models, { share: 100, total: 100_000, least: 5, lookEvery: 100 });
+    await store.insert({ at, action: 'login', userId: 73, ...entry });
+    const removed = await Promise.all(removals.mock.results.map(async ({ value }) => (await value).deletedCount));
+    removals.mockRestore();
+    expect(Math.max(...removed)).toBeLessThanOrEqual(200);
+    expect(await audit.countDocuments(share)).toBe(100);
+    expect(await audit.findOne(share).sort({ _id: 1 }).lean()).toMatchObject({ target: '1401' });
   });
 
   it('is forgotten after half a year', async () => {

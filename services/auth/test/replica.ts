@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { type EmbeddedMongoOptions, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { accountReads, type Models, modelsOf } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
@@ -90,9 +90,10 @@ export interface Place {
   close(): Promise<void>;
 }
 
-export async function openPlace(): Promise<Place> {
+/** @param limits of the store; absent: its own */
+export async function openPlace(limits: Pick<EmbeddedMongoOptions, 'maxDocuments' | 'keptFor'> = {}): Promise<Place> {
   const dir = await makeTempDir('auth');
-  const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+  const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store'), ...limits });
   const replicas: Replica[] = [];
   return {
     dir: dir.path,

@@ -50,6 +50,16 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     expect(seeded && (await seeds.end(seeded))).toBe(false);
     const givenUpSince = await seeds.takeDue(at(80_000), at(90_000));
     expect(givenUpSince && (await seeds.end(givenUpSince))).toBe(true);
+    // One that waits longer, but not where it was noted anew since it was taken.
+    await seeds.add({ taskId: 'task-6', tool: 'aria2', toolId: 'f', removeAt: at(1_000) });
+    expect(await seeds.takeDue(at(2_000), at(3_000))).toMatchObject({ _id: 'task-6' });
+    await seeds.postpone('task-6', at(3_000), at(50_000));
+    expect(await seeds.takeDue(at(4_000), at(5_000))).toBeUndefined();
+    await seeds.endNow('task-6', at(4_000));
+    await seeds.postpone('task-6', at(50_000), at(80_000));
+    const last = await seeds.takeDue(at(4_000), at(5_000));
+    expect(last).toMatchObject({ _id: 'task-6' });
+    expect(last && (await seeds.end(last))).toBe(true);
     expect(await seeds.takeDue(at(60_000), at(90_000))).toBeUndefined();
   } finally {
     await connection.close();

@@ -77,6 +77,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       endNow: async (taskId) => void seeding.push(`end ${taskId}`),
       leaveFile: async () => false,
       takeDue: async () => undefined,
+      postpone: async () => {},
       end: async () => true,
     },
     toolsDir: dir.path,

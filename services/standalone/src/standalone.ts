@@ -14,6 +14,7 @@ import {
   createNatsBus,
   createServiceKit,
   type InternalTokens,
+  KEPT_FOR,
   kitFor,
   type Logger,
   listenHttp,
@@ -54,7 +55,10 @@ async function startStandalone(
 ): Promise<() => Promise<void>> {
   const dataDir = await openDataDir(config.dataDir, config.secret);
   // The store starts in its own thread while this one loads the services.
-  const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: dataDir.storeDir, copyAs: dataDir.copyAs }) : undefined;
+  const embedding =
+    config.mongoUrl === undefined
+      ? startEmbeddedMongo({ dataDir: dataDir.storeDir, copyAs: dataDir.copyAs, keptFor: KEPT_FOR })
+      : undefined;
   const [
     { createAdminService },
     { createGatewayService },

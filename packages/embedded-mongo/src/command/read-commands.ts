@@ -3,7 +3,7 @@ import { integerValue } from '../bson/arithmetic.ts';
 import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { valueIdentity } from '../bson/key-encoding.ts';
 import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
-import { findDocuments } from '../plan/find-documents.ts';
+import { countByKeys, findDocuments } from '../plan/find-documents.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern } from '../query/key-pattern.ts';
 import { parsePath, someLeaf } from '../query/path.ts';
@@ -76,13 +76,12 @@ function killCursors(request: Request, { cursors }: CommandContext): Reply {
 function count(request: Request, { catalog }: CommandContext): Reply {
   const fields = commandFields(request, ['query', 'limit', 'skip']);
   const collection = catalog.find(request.database, collectionName(request));
-  const query = fields.doc('query') ?? {};
-  const filter = compileFilter(query);
+  const filter = compileFilter(fields.doc('query') ?? {});
   const skip = fields.count('skip') ?? 0;
   const limit = fields.count('limit') || Number.POSITIVE_INFINITY;
   if (!collection) return { fields: { n: 0 } };
-  let found = collection.count;
-  if (Object.keys(query).length > 0) {
+  let found = countByKeys(collection, filter);
+  if (found === undefined) {
     found = 0;
     const wanted = skip + limit;
     for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, timeLimit: request.timeLimit })) {

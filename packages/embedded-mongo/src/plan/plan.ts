@@ -1,3 +1,4 @@
+import { isNumber, type Value } from '../bson/value.ts';
 import type { Conjunct, Filter } from '../query/filter.ts';
 import type { KeyPattern } from '../query/key-pattern.ts';
 import { testPredicate } from '../query/predicate.ts';
@@ -19,6 +20,8 @@ export type Plan =
       readonly isSorted: boolean;
       /** False: all that the index has are candidates. */
       readonly isNarrow: boolean;
+      /** True when every candidate matches, by its key alone. */
+      readonly isExact: boolean;
     };
 
 /** Several values for several fields multiply; beyond this many ranges the remaining fields are left to the filter. Those of one field are as many as were asked for. */
@@ -46,7 +49,15 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
     const bounds = indexBounds(index, filter.conjuncts);
     // Of one `_id` there is one document at most: no other index knows better, and it is in any order.
     if (index === collection.idIndex && bounds.pointFields > 0 && bounds.ranges.length === 1)
-      return { kind: 'index', index, ranges: bounds.ranges, reverse: false, isSorted: true, isNarrow: true };
+      return {
+        kind: 'index',
+        index,
+        ranges: bounds.ranges,
+        reverse: false,
+        isSorted: true,
+        isNarrow: true,
+        isExact: isExact(index, filter, bounds),
+      };
     if (index.sparse && !excludesMissing(index, filter.conjuncts)) continue;
     const direction = sort && !index.multikey ? sortDirection(index, sort, bounds) : undefined;
     const score = bounds.pointFields * 4 + (bounds.hasRange ? 2 : 0) + (direction === undefined ? 0 : 3);
@@ -59,9 +70,25 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
       reverse: direction === 'backward',
       isSorted: direction !== undefined,
       isNarrow: bounds.pointFields > 0 || bounds.hasRange || index.partial !== undefined,
+      isExact: isExact(index, filter, bounds),
     };
   }
   return best;
+}
+
+/** Whether the points of an index are all that the filter asks for. Not told of ranges, of null, which also stands for a missing field, and of what has parts. */
+function isExact(index: ReadableIndex, filter: Filter, { pointFields }: Bounds): boolean {
+  if (!filter.exact || index.multikey) return false;
+  const fixed = new Set(index.fields.slice(0, pointFields).map((field) => field.name));
+  return filter.conjuncts.every(({ path, predicate }) => {
+    if (!fixed.has(path)) return false;
+    if (predicate.op === 'eq') return isScalar(predicate.operand);
+    return predicate.op === 'in' && predicate.patterns.length === 0 && predicate.operands.every(isScalar);
+  });
+}
+
+function isScalar(value: Value): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || isNumber(value);
 }
 
 function indexBounds(index: ReadableIndex, conjuncts: readonly Conjunct[]): Bounds {

@@ -22,6 +22,14 @@ export interface QueuedCommand {
   readonly answer: (document: Buffer) => void;
 }
 
+export interface EngineOptions {
+  /** As of {@link Catalog}. */
+  readonly maxDocuments: number;
+  readonly keptFor?: readonly string[];
+  readonly openConnections: () => number;
+  readonly onUnforeseen: (error: unknown) => void;
+}
+
 /**
  * Runs commands in batches: all that wait share one transaction and one sync, and are answered after it (group commit).
  *
@@ -37,9 +45,9 @@ export class Engine {
   #queue: QueuedCommand[] = [];
   #isScheduled = false;
 
-  constructor(file: StoreFile, options: { maxDocuments: number; openConnections: () => number; onUnforeseen: (error: unknown) => void }) {
+  constructor(file: StoreFile, options: EngineOptions) {
     this.#file = file;
-    this.#catalog = new Catalog(file, options.maxDocuments);
+    this.#catalog = new Catalog(file, options.maxDocuments, options.keptFor);
     this.#openConnections = options.openConnections;
     this.#onUnforeseen = options.onUnforeseen;
   }

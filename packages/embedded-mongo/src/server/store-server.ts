@@ -16,6 +16,8 @@ export interface StoreServerOptions {
   readonly listen: ListenOption;
   readonly ttlIntervalMs: number;
   readonly maxDocuments: number;
+  /** Names of collections that the last of them are kept for. */
+  readonly keptFor: readonly string[];
   readonly copyAs: string | undefined;
 }
 
@@ -83,6 +85,7 @@ function openEngine(file: StoreFile, options: StoreServerOptions, openConnection
   try {
     return new Engine(file, {
       maxDocuments: options.maxDocuments,
+      keptFor: options.keptFor,
       openConnections,
       // The store has no logger of its own. Unforeseen errors go to the standard error of the process.
       onUnforeseen: (error) => console.error('embedded store:', error),

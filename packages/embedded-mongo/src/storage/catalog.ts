@@ -11,22 +11,27 @@ import type { StoreFile } from './store-file.ts';
 /** MongoDB allows 64 indexes for each collection, the one of `_id` among them. */
 const MAX_INDEXES = 64;
 const MAX_COLLECTIONS = 1000;
+/** So much of all documents is kept for collections that need room in any case, where some do. */
+const KEPT_SHARE = 0.05;
 
 /** All collections of the file, by namespace. */
 export class Catalog {
   readonly #file: StoreFile;
   /** What all collections hold together at most. */
   readonly maxDocuments: number;
+  readonly #keptFor: ReadonlySet<string>;
   readonly #collections = new Map<string, Collection>();
   readonly #budget: DocumentBudget;
   readonly #insertCollection: StatementSync;
   readonly #insertIndex: StatementSync;
   #documentCount = 0;
 
-  constructor(file: StoreFile, maxDocuments: number) {
+  /** @param keptFor names of collections that may take the last twentieth of the documents, which others may not */
+  constructor(file: StoreFile, maxDocuments: number, keptFor: readonly string[] = []) {
     this.#file = file;
     this.maxDocuments = maxDocuments;
-    this.#budget = { take: () => this.#takeDocument(), give: (count) => this.#giveDocuments(count) };
+    this.#keptFor = new Set(keptFor);
+    this.#budget = { take: (collection) => this.#takeDocument(collection), give: (count) => this.#giveDocuments(count) };
     this.#insertCollection = file.prepare('INSERT INTO collections (database, name) VALUES (?, ?)');
     this.#insertIndex = file.prepare('INSERT INTO indexes (collection, name, definition, multikey) VALUES (?, ?, ?, 0)');
     this.reload();
@@ -150,12 +155,11 @@ export class Catalog {
     return result;
   }
 
-  #takeDocument(): void {
-    if (this.#documentCount >= this.maxDocuments) {
-      throw new CommandError(
-        'OutOfDiskSpace',
-        `the embedded store holds at most ${this.maxDocuments} documents; remove some, or use a MongoDB server`,
-      );
+  #takeDocument(collection: string): void {
+    const isLastShareFree = this.#keptFor.size === 0 || this.#keptFor.has(collection);
+    const most = isLastShareFree ? this.maxDocuments : Math.floor((1 - KEPT_SHARE) * this.maxDocuments);
+    if (this.#documentCount >= most) {
+      throw new CommandError('OutOfDiskSpace', `the embedded store holds at most ${most} documents; remove some, or use a MongoDB server`);
     }
     this.#documentCount++;
   }

@@ -5,7 +5,7 @@ import { encodeValue, KeyWriter } from '../bson/key-encoding.ts';
 import { showValue } from '../bson/show-value.ts';
 import { type Doc, getField, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
-import { KeyTable } from './key-table.ts';
+import { firstColumn, KeyTable } from './key-table.ts';
 import { idIndex, type PreparedKeys, type ReadableIndex, type SecondaryIndex } from './secondary-index.ts';
 import type { StoreFile } from './store-file.ts';
 
@@ -15,8 +15,8 @@ const MAX_SCANS = 100;
 
 /** Counts documents over all collections and refuses one too many. */
 export interface DocumentBudget {
-  /** @throws CommandError OutOfDiskSpace at the limit. */
-  take(): void;
+  /** @param collection the name of whose document it is. @throws CommandError OutOfDiskSpace at the limit. */
+  take(collection: string): void;
   give(count: number): void;
 }
 
@@ -112,7 +112,7 @@ export class Collection {
     const idKey = encodeValue(id);
     if (this.#findId.get(idKey) !== undefined) throw this.#duplicateId(id);
     const prepared = this.indexes.map((index) => index.prepareKeys(doc, -1, this.#writer, this.namespace));
-    this.#budget.take();
+    this.#budget.take(this.name);
     this.#file.changed();
     const record = Number(this.#insert.run(idKey, body).lastInsertRowid);
     this.#count++;
@@ -193,8 +193,4 @@ export class Collection {
 
 export function documentsTable(id: number): string {
   return `documents_${id}`;
-}
-
-function firstColumn(row: unknown): unknown {
-  return Array.isArray(row) ? row[0] : undefined;
 }

@@ -48,6 +48,13 @@ export class KeyTable {
     }
   }
 
+  /** How many records a range has. */
+  count(range: KeyRange): number {
+    const key = this.#key;
+    const counted = this.#statement(`SELECT count(*) FROM ${this.#table} WHERE ${key} >= ? AND ${key} < ?`);
+    return Number(firstColumn(counted.get(range.from, range.to)));
+  }
+
   #page(range: KeyRange, reverse: boolean, last: Position | undefined, size: number): Position[] {
     const key = this.#key;
     const order = reverse ? `ORDER BY ${key} DESC, record DESC` : `ORDER BY ${key}, record`;
@@ -78,4 +85,9 @@ function readPosition(row: unknown): Position {
     if (key instanceof Uint8Array && typeof record === 'number') return { key, record };
   }
   throw new Error('an index entry is unreadable');
+}
+
+/** What a statement that asks for one value answered. */
+export function firstColumn(row: unknown): unknown {
+  return Array.isArray(row) ? row[0] : undefined;
 }

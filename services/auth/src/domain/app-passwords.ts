@@ -5,6 +5,7 @@ import type { LoginGuard } from './login-guard.ts';
 import type { Passwords } from './passwords.ts';
 import { randomText } from './random-text.ts';
 import { staticHash } from './static-hash.ts';
+import { staysWithin } from './stays-within.ts';
 import type { User } from './user.ts';
 
 /** What a password of an app can be for. */
@@ -33,6 +34,8 @@ interface AppPasswordParts {
   store: {
     list(userId: number, slice: Slice): Promise<AppPassword[]>;
     count(userId: number): Promise<number>;
+    /** With lower ids. */
+    countBefore(id: number, userId: number): Promise<number>;
     /** One that has not expired. */
     find(userId: number, digest: string, now: Date): Promise<AppPassword | undefined>;
     insert(appPassword: AppPassword): Promise<void>;
@@ -105,8 +108,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       const password = Array.from({ length: GROUPS }, () => randomText(ALPHABET, GROUPS)).join('-');
       const id = await parts.nextId();
       await store.insert({ ...draft, id, userId, digest: digestOf(password), createdAt: new Date(now), lastUsedAt: null });
-      // Others may have come meanwhile: all of them see each other now, and none is too many that stays.
-      if ((await store.count(userId)) > MAX_APP_PASSWORDS) {
+      if (!(await staysWithin(MAX_APP_PASSWORDS, { id, userId }, store))) {
         await store.remove(id, userId);
         throw tooMany();
       }

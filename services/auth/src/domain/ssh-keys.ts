@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { type Slice, sliceOf } from '@wharf/pace';
 import { parseSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
+import { staysWithin } from './stays-within.ts';
 import type { User } from './user.ts';
 
 /** A public key of a user. */
@@ -19,6 +20,8 @@ interface SshKeyParts {
     /** By id. */
     list(userId: number, slice: Slice): Promise<SshKey[]>;
     count(userId: number): Promise<number>;
+    /** With lower ids. */
+    countBefore(id: number, userId: number): Promise<number>;
     hasTitle(userId: number, title: string): Promise<boolean>;
     /** False when the user has a key of this title. */
     insert(key: SshKey): Promise<boolean>;
@@ -69,8 +72,7 @@ export function createSshKeys(parts: SshKeyParts): SshKeys {
       const now = new Date(parts.clock());
       const id = await parts.nextId();
       if (!(await keys.insert({ ...key, id, userId, title, addedAt: now, lastUsedAt: now }))) throw titleExists();
-      // Others may have come meanwhile: all of them see each other now, and none is too many that stays.
-      if ((await keys.count(userId)) > MAX_KEYS) {
+      if (!(await staysWithin(MAX_KEYS, { id, userId }, keys))) {
         await keys.remove(id, userId);
         throw tooMany();
       }

@@ -6,6 +6,7 @@ interface AppPasswordStore {
   /** By id. */
   list(userId: number, slice: Slice): Promise<AppPassword[]>;
   count(userId: number): Promise<number>;
+  countBefore(id: number, userId: number): Promise<number>;
   /** One that has not expired. */
   find(userId: number, digest: string, now: Date): Promise<AppPassword | undefined>;
   insert(appPassword: AppPassword): Promise<void>;
@@ -22,6 +23,7 @@ export function createAppPasswordStore({ appPasswords }: Models): AppPasswordSto
       return records.map(fromRecord);
     },
     count: (userId) => appPasswords.countDocuments({ user_id: userId }).exec(),
+    countBefore: (id, userId) => appPasswords.countDocuments({ user_id: userId, _id: { $lt: id } }).exec(),
     async find(userId, digest, now) {
       const record = await appPasswords.findOne({ user_id: userId, digest }).lean<AppPasswordRecord>();
       if (!record || (record.expires_at !== null && record.expires_at <= now)) return undefined;

@@ -5,6 +5,7 @@ import type { SshKey } from '../domain/ssh-keys.ts';
 interface SshKeyStore {
   list(userId: number, slice: Slice): Promise<SshKey[]>;
   count(userId: number): Promise<number>;
+  countBefore(id: number, userId: number): Promise<number>;
   hasTitle(userId: number, title: string): Promise<boolean>;
   /** False when the user has a key of this title. */
   insert(key: SshKey): Promise<boolean>;
@@ -20,6 +21,7 @@ export function createSshKeyStore({ sshKeys }: Models): SshKeyStore {
       return records.map(fromRecord);
     },
     count: (userId) => sshKeys.countDocuments({ user_id: userId }).exec(),
+    countBefore: (id, userId) => sshKeys.countDocuments({ user_id: userId, _id: { $lt: id } }).exec(),
     hasTitle: async (userId, title) => (await sshKeys.findOne({ user_id: userId, title }).lean()) !== null,
     async insert(key) {
       try {

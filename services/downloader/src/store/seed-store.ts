@@ -16,6 +16,8 @@ export interface SeedStore {
   leaveFile(taskId: string, name: string): Promise<boolean>;
   /** Takes a seed whose time is over. No other replica gets it before `again`. */
   takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
+  /** One that was taken is not due before this. @param again when it would be */
+  postpone(taskId: string, again: Date, until: Date): Promise<void>;
   /** Forgets a seed, unless a file was left to it since it was taken, or its download was given up or has come since. @returns whether it was there, and is gone */
   end(seed: SeedRecord): Promise<boolean>;
 }
@@ -47,6 +49,9 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async takeDue(now, again) {
       const due = { remove_at: { $ne: null, $lte: now } };
       return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
+    },
+    async postpone(taskId, again, until) {
+      await model.updateOne({ _id: taskId, remove_at: again }, { $set: { remove_at: until } });
     },
     async end({ _id, left_files, is_given_up }) {
       const asTaken = { _id, left_files, is_given_up: is_given_up === true ? true : { $ne: true } };

@@ -1,5 +1,6 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
@@ -15,7 +16,7 @@ it('ends with the torrent that it asks for, however many of a tool that is away 
   const nobodyAsks = () => Promise.reject(new Error('nobody asks'));
   const seeds: SeedStore = {
     ...{ init: nobodyAsks, add: nobodyAsks, endNow: nobodyAsks, leaveFile: nobodyAsks, end: nobodyAsks },
-    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks },
+    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks },
     takeDue: async () => (asked < 100 ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] } : undefined),
   };
   const { promise: isAsked, resolve } = Promise.withResolvers<void>();
@@ -55,4 +56,30 @@ it.each([
   await keeper.stop();
   expect(removed).toEqual([folder]);
   expect(await readdir(join(dir.path, 'aria2'))).toEqual(isThere ? [] : ['task']);
+});
+
+it('torrents of a tool that is configured no more are warned of once, and asked for again an hour later', async () => {
+  const due = ['one', 'two'].map((_id) => ({ _id, tool: 'aria2', tool_id: 'a', remove_at: null, left_files: [] }));
+  const postponed: [string, number][] = [];
+  const { promise: allSeen, resolve: seeAll } = Promise.withResolvers<void>();
+  const seeds = {
+    takeDue: async () => {
+      if (due.length === 0) seeAll();
+      return due.pop();
+    },
+    postpone: async (id: string, _: Date, until: Date) => void postponed.push([id, until.getTime()]),
+  } as unknown as SeedStore;
+  const tools = { get: () => Promise.reject(new AppError('INVALID_ARGUMENT', 'the address must start with http:// or https://')) };
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const keeper = createSeedKeeper({ seeds, tools: tools as unknown as Tools, toolsDir: '/tools', clock: () => 5, logger });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  await allSeen;
+  await keeper.stop();
+  expect(postponed).toEqual([
+    ['two', 3_600_005],
+    ['one', 3_600_005],
+  ]);
+  expect(lines).toHaveLength(1);
 });

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
 import { takeOut } from './external-tool.ts';
@@ -13,6 +14,8 @@ export interface SeedKeeper {
 const LOOK_MS = 5_000;
 /** A tool that does not answer, or whose keeper has died, is asked again after this, in milliseconds. */
 const RETRY_MS = 60_000;
+/** One that is configured no more, after this: it may be again. */
+const FORGOTTEN_MS = 3_600_000;
 
 export function createSeedKeeper(options: {
   readonly seeds: SeedStore;
@@ -25,14 +28,37 @@ export function createSeedKeeper(options: {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
   let isStopped = false;
+  const missing = new Set<string>();
 
+  /** Undefined: its address is no more in the settings. It is warned of once for all that it seeds, until it is found again. */
+  const findTool = async (name: string) => {
+    try {
+      const tool = await tools.get(name);
+      missing.delete(name);
+      return tool;
+    } catch (error) {
+      if (!AppError.is(error, 'INVALID_ARGUMENT') && !AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
+      if (!missing.has(name)) logger.warn({ err: error, tool: name }, 'a tool that still seeds torrents is configured no more');
+      missing.add(name);
+      return undefined;
+    }
+  };
   const look = async (): Promise<void> => {
     // Those of a tool that is away may be due again before all others were: such a look has no end of its own.
-    const takeDue = async () => (isStopped ? undefined : seeds.takeDue(new Date(clock()), new Date(clock() + RETRY_MS)));
+    let again = new Date(0);
+    const takeDue = async () => {
+      again = new Date(clock() + RETRY_MS);
+      return isStopped ? undefined : seeds.takeDue(new Date(clock()), again);
+    };
     for (let seed = await takeDue(); seed; seed = await takeDue()) {
       try {
+        const tool = await findTool(seed.tool);
+        if (!tool) {
+          await seeds.postpone(seed._id, again, new Date(clock() + FORGOTTEN_MS));
+          continue;
+        }
         const folder = toolFolder(toolsDir, seed.tool, seed._id);
-        await takeOut(await tools.get(seed.tool), seed.tool_id, folder.path);
+        await takeOut(tool, seed.tool_id, folder.path);
         for (const name of seed.left_files) await folder.removeResult(name);
         // Whoever tries the download again meanwhile has its folder.
         if ((await seeds.end(seed)) && seed.is_given_up) await folder.remove();

@@ -158,8 +158,11 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     },
     async queueRenamings(items, creator) {
       const [folders, files] = [items.filter(({ entry }) => entry.isDirectory), items.filter(({ entry }) => !entry.isDirectory)];
-      await engine.addAll(placements.move, placementTasks('move', folders, creator));
-      await engine.addAll(renaming, renamingTasks(files, creator));
+      // Together: after a refusal all entries have the names that they had.
+      await engine.addTogether([
+        { kind: placements.move, tasks: placementTasks('move', folders, creator) },
+        { kind: renaming, tasks: renamingTasks(files, creator) },
+      ]);
     },
     async queueRemovals(begun, creator) {
       await engine.addAll(removal, removalTasks(begun, creator)).catch((error: unknown) => {

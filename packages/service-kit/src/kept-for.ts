@@ -1,0 +1,8 @@
+/**
+ * Collections for which the embedded store keeps its last documents, by name: what a login needs, and whoever makes room then, and what the admin
+ * configures. All others are refused before.
+ */
+export const KEPT_FOR: readonly string[] = [
+  ...['users', 'sessions', 'login_attempts', 'login_addresses', 'permanent_tokens', 'auth_counters'],
+  ...['storages', 'metas', 'settings', 'admin_counters', 'fs_counters', 'quota_ledgers'],
+];
