@@ -79,7 +79,7 @@ export function createHousekeeping(
     await updateInSteps({ tasks }, late, { $set: { run_at: now }, ...stamp });
     // A live worker has written a shorter lease by now. Of one that lives on all the same, the fence refuses what it still writes.
     const held = { state: { $in: HELD_STATES }, kind: { $in: [...kinds] }, lease_until: { $gt: ahead } };
-    await updateInSteps({ tasks }, held, { $set: { lease_until: NOBODY.lease_until }, ...stamp });
+    await updateInSteps({ tasks }, held, { $set: { lease_until: NOBODY.lease_until, run_at: now }, ...stamp });
   };
 
   return {

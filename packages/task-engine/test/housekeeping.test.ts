@@ -144,4 +144,6 @@ it('what was to happen soon happens soon after the clock of the store was set ba
     .sort({ _id: 1 })
     .lean();
   expect(due.map(({ _id }) => _id)).toEqual(['cleaned up', 'held', 'queued']);
+  // Whoever takes over what was held finds it due.
+  expect(due.filter(({ run_at }) => run_at > NOW)).toEqual([]);
 });
