@@ -70,6 +70,33 @@ describe('durability', () => {
     await again.stop();
   });
 
+  it.each([1, 2])('a store whose disk fails %i times when it is closed can be opened again', async (times) => {
+    const index = new URL('../src/index.ts', import.meta.url).href;
+    const fault = join(dir.path, 'fault.mjs');
+    await writeFile(
+      fault,
+      `import { DatabaseSync } from 'node:sqlite';
+      import { isMainThread } from 'node:worker_threads';
+      const { exec } = DatabaseSync.prototype;
+      let left = ${times};
+      if (!isMainThread)
+        DatabaseSync.prototype.exec = function (sql) {
+          if (sql.includes('wal_checkpoint') && left-- > 0) throw new Error('disk I/O error');
+          return exec.call(this, sql);
+        };`,
+    );
+    const program = `
+      import { startEmbeddedMongo } from ${JSON.stringify(index)};
+      const store = await startEmbeddedMongo({ dataDir: ${JSON.stringify(join(dir.path, 'store'))} });
+      await store.stop();
+    `;
+    const env = { ...process.env, NODE_OPTIONS: `--import=${fault}` };
+    const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8', env, timeout: 30_000 });
+    expect(run, run.stderr).toMatchObject({ status: 0 });
+    const again = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+    await again.stop();
+  });
+
   it(`every acknowledged write is there after kill -9, ${ROUNDS} times over`, async () => {
     const acknowledged = new Map<number, number>();
     let nextId = 0;

@@ -9,6 +9,7 @@ export { createPace, type Pace } from './pace.ts';
 export { pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { isHugePattern } from './pattern-cost.ts';
+export { isYounger, lasts } from './set-clocks.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';
 export { sortInTurns } from './sort-in-turns.ts';
 export { createTurns } from './turns.ts';

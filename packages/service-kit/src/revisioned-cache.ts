@@ -1,16 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { giveWay } from '@wharf/pace';
+import { giveWay, isYounger } from '@wharf/pace';
 import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
 
 /** How long a cache may go without checking whether its data changed, in milliseconds. It matters when events are lost. */
 export const MAX_CACHE_AGE_MS = 5_000;
 /** How often data is read anew although its revision is the same, in milliseconds. A change that could not be counted is seen then. */
 const RELOAD_MS = 60_000;
-
-/** Whether something of this time is younger than that. What is of the future is not: the clock was set back since, by nobody knows how much. */
-export function isYounger(sinceMs: number, nowMs: number, maxAgeMs: number): boolean {
-  return sinceMs <= nowMs && nowMs - sinceMs < maxAgeMs;
-}
 
 /** A copy of another service's data. It holds data, never decisions. */
 export interface RevisionedCache<Value> {

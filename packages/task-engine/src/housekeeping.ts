@@ -1,7 +1,7 @@
 import type { TaskModels } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
-import { stamp } from './task-lease.ts';
-import { QUEUED_STATES, TASK_STATE } from './task-state.ts';
+import { NOBODY, stamp } from './task-lease.ts';
+import { HELD_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
 import { updateInSteps } from './update-in-steps.ts';
 
 /** What is kept of an owner's tasks that have ended: the newest of them, and none longer than this. */
@@ -13,10 +13,14 @@ const BATCH = 500;
 /** Tasks of a kind that no worker has are given up when nothing has happened to any of the kind for so long, in milliseconds. */
 const ABANDONED_MS = 86_400_000;
 /**
- * How long this worker must have been watching before it gives tasks up. After an outage of all replicas, the one that has the kind may
- * start last.
+ * How long this worker must have found a kind so before it gives tasks up, by its own clock that nobody sets. After an outage of all replicas, the
+ * one that has the kind may start last; and where the store's clock was set ahead, all of a live one seems to be of the day before.
  */
 const WATCHING_MS = 3_600_000;
+/** How often it looks for such kinds, in milliseconds: each look goes through all tasks that have not ended. */
+const LOOK_MS = 600_000;
+/** No lease and no pause is as long as this, in milliseconds. What lies further ahead was written before the store's clock was set back. */
+const AHEAD_MS = 600_000;
 const ABANDONED = 'the only worker that could do this has been away for a day';
 
 /** Removes old tasks, and fails tasks of kinds that no worker has any more. Any replica may do it, also several at once. */
@@ -24,27 +28,38 @@ export interface Housekeeping {
   run(): Promise<void>;
 }
 
-/** @param kinds that this worker has: others may be those of a single replica, which can go away for ever */
+/**
+ * @param kinds that this worker has: others may be those of a single replica, which can go away for ever
+ * @param nowMs milliseconds, monotonic
+ */
 export function createHousekeeping(
   { tasks, chunks }: TaskModels,
   clock: StoreClock,
   kinds: readonly string[],
   maxDone = MAX_DONE_TASKS,
+  nowMs = () => performance.now(),
 ): Housekeeping {
-  let watchingSince: number | undefined;
+  /** Kinds of which nothing has been seen for a day, and since when each look has found them so. */
+  let unseenSince: ReadonlyMap<string, number> = new Map();
+  let lookedAtMs = nowMs();
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
   const forgetUntil = (end: Date) =>
     updateInSteps({ tasks }, { done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
 
   const giveUp = async () => {
+    if (nowMs() - lookedAtMs < LOOK_MS) return;
+    lookedAtMs = nowMs();
     const now = clock.now();
-    watchingSince ??= now.getTime();
-    if (now.getTime() - watchingSince < WATCHING_MS) return;
     const longAgo = before(ABANDONED_MS);
     const foreign = { kind: { $nin: [...kinds] }, done: false, paused: false, updated_at: { $lte: longAgo } };
+    const unseen = new Map<string, number>();
     for (const kind of await tasks.distinct('kind', foreign)) {
       // A live worker of the kind touches one of its tasks regularly, also when many wait.
-      if (await tasks.exists({ kind, updated_at: { $gt: longAgo } })) continue;
+      if (!(await tasks.exists({ kind, updated_at: { $gt: longAgo } }))) unseen.set(kind, unseenSince.get(kind) ?? nowMs());
+    }
+    unseenSince = unseen;
+    for (const [kind, sinceMs] of unseen) {
+      if (nowMs() - sinceMs < WATCHING_MS) continue;
       const ended = { done: true, waiting: false, worker: '', phase: '', speed: 0, eta: null, end_time: now };
       const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED, error_code: 'UNSUPPORTED_OPERATION' };
       const still = { ...foreign, kind };
@@ -56,8 +71,20 @@ export function createHousekeeping(
     }
   };
 
+  /** The store's clock was set back: what was to happen soon would not happen until it shows the old time again. */
+  const setRight = async () => {
+    const ahead = before(-AHEAD_MS);
+    const now = clock.now();
+    const late = { waiting: true, kind: { $in: [...kinds] }, run_at: { $gt: ahead } };
+    await updateInSteps({ tasks }, late, { $set: { run_at: now }, ...stamp });
+    // A live worker has written a shorter lease by now. Of one that lives on all the same, the fence refuses what it still writes.
+    const held = { state: { $in: HELD_STATES }, kind: { $in: [...kinds] }, lease_until: { $gt: ahead } };
+    await updateInSteps({ tasks }, held, { $set: { lease_until: NOBODY.lease_until, run_at: now }, ...stamp });
+  };
+
   return {
     async run() {
+      await setRight();
       await giveUp();
       await forgetUntil(before(MAX_DONE_AGE_MS));
       const newestTooMany = await tasks.findOne({ done: true, forget: false }, { end_time: 1 }).sort({ end_time: -1 }).skip(maxDone).lean();

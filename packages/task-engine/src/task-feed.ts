@@ -66,6 +66,8 @@ export function createTaskFeed(options: {
       const { hintedAt } = source;
       source.hintedAt = undefined;
       source.cursor ??= clock.now();
+      // The store's clock was set back since: what changes now would lie before the last look.
+      if (source.cursor.getTime() > clock.now().getTime() + LONGEST_WRITE_MS) source.cursor = clock.now();
       // Events tell changes without the store: after a hint only what is newer is asked for.
       const from = isWhole ? source.cursor : (hintedAt ?? source.cursor);
       const since = new Date(from.getTime() - overlapMs);

@@ -71,14 +71,15 @@ it('what only one replica could do is given up when that one has been away for a
   await write('of a busy one', 2 * DAY_MS, { ...open, kind: 'upload-busy' });
   await write('what it works on', DAY_MS / 2, { ...open, kind: 'upload-busy', waiting: false, state: TASK_STATE.running });
   await write('of one that was here today', DAY_MS / 2, { ...open, kind: 'upload-away' });
-  let now = NOW;
-  const housekeeping = createHousekeeping(place.models, { ...clock, now: () => now }, ['copy']);
+  let nowMs = 0;
+  const housekeeping = createHousekeeping(place.models, clock, ['copy'], undefined, () => nowMs);
+  nowMs = 600_000;
   await housekeeping.run();
   const ended = async () =>
     (await place.models.tasks.find({ done: true }).sort({ _id: 1 }).lean()).map(({ _id, state, error }) => ({ _id, state, error }));
   // It has just begun to look: the others may be starting as well.
   expect(await ended()).toEqual([]);
-  now = new Date(NOW.getTime() + 3_600_000);
+  nowMs += 3_600_000;
   await housekeeping.run();
   const error = 'the only worker that could do this has been away for a day';
   expect(await ended()).toEqual([
@@ -86,4 +87,63 @@ it('what only one replica could do is given up when that one has been away for a
     { _id: 'gone, being cancelled', state: TASK_STATE.canceled, error: '' },
     { _id: 'gone, to be retried', state: TASK_STATE.failed, error },
   ]);
+});
+
+it('what waits for another replica is not given up because the clock of the store was set ahead', async () => {
+  const open = {
+    done: false,
+    end_time: null,
+    waiting: true,
+    state: TASK_STATE.pending,
+    paused: false,
+    kind: 'upload-there',
+    list: 'upload',
+  };
+  await write('waits there', 0, open);
+  let [now, nowMs] = [NOW, 0];
+  const housekeeping = createHousekeeping(place.models, { ...clock, now: () => now }, ['copy'], undefined, () => nowMs);
+  await housekeeping.run();
+  nowMs = 7_200_000;
+  now = new Date(NOW.getTime() + 3 * DAY_MS);
+  await housekeeping.run();
+  // The worker there goes on, and is seen again.
+  await place.models.tasks.create({
+    ...open,
+    _id: 'done there',
+    name: '',
+    run_at: now,
+    created_at: now,
+    updated_at: now,
+    lease_until: now,
+  });
+  nowMs += 600_000;
+  await housekeeping.run();
+  await place.models.tasks.deleteOne({ _id: 'done there' });
+  nowMs += 3_600_000 - 1;
+  await housekeeping.run();
+  expect(await place.models.tasks.countDocuments({ done: true })).toBe(0);
+});
+
+it('what was to happen soon happens soon after the clock of the store was set back', async () => {
+  const open = { done: false, end_time: null, waiting: true, state: TASK_STATE.pending };
+  const held = { ...open, waiting: false, worker: 'ended', state: TASK_STATE.running };
+  await write('queued', -DAY_MS, open);
+  await write('held', -DAY_MS, held);
+  await write('cleaned up', -DAY_MS, { ...held, state: TASK_STATE.canceling });
+  await write('of another owner', -DAY_MS, { ...held, kind: 'other' });
+  await write('postponed', -60_000, open);
+  await write('at work', -6_000, held);
+  await createHousekeeping(place.models, clock, ['copy']).run();
+  const due = await place.models.tasks
+    .find({
+      $or: [
+        { waiting: true, run_at: { $lte: NOW } },
+        { waiting: false, lease_until: { $lte: NOW } },
+      ],
+    })
+    .sort({ _id: 1 })
+    .lean();
+  expect(due.map(({ _id }) => _id)).toEqual(['cleaned up', 'held', 'queued']);
+  // Whoever takes over what was held finds it due.
+  expect(due.filter(({ run_at }) => run_at > NOW)).toEqual([]);
 });

@@ -119,7 +119,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     }),
     openNetwork,
     connections: config.downloadConnections,
-    rateLimit: createRateLimit(config.downloadRate, kit.clock),
+    rateLimit: createRateLimit(config.downloadRate),
     taskBytesPerSecond: config.downloadTaskRate,
     maxBytes: config.downloadMaxBytes,
     onBytes: (count) => countBytes(BUILT_IN_TOOL, count),

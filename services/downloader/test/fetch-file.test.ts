@@ -338,7 +338,7 @@ describe('a fetch that was ended goes on', () => {
       destination: files,
       connections: 1,
       signal: stop.signal,
-      limits: [createRateLimit(MIB, Date.now)],
+      limits: [createRateLimit(MIB)],
       onSave: async (state: SavedFetch | undefined) => {
         saved = state;
         if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
@@ -362,7 +362,7 @@ describe('a fetch that was ended goes on', () => {
       destination: files,
       connections: 1,
       signal: stop.signal,
-      limits: [createRateLimit(MIB, Date.now)],
+      limits: [createRateLimit(MIB)],
       onSave: async (state: SavedFetch | undefined) => {
         saved = state;
         if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
@@ -518,7 +518,7 @@ describe('what is told', () => {
 it('a rate limit holds for all connections together', async () => {
   const server = await serve({ content: content(9 * MIB), etag: '"one"' });
   const startedAt = Date.now();
-  const limits = [createRateLimit(16 * MIB, Date.now)];
+  const limits = [createRateLimit(16 * MIB)];
   await expectArrived(optionsFor(`${server.url}/f`, { limits }), content(9 * MIB));
   expect(Date.now() - startedAt).toBeGreaterThan(250);
 });

@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { request as sendRequest } from 'node:http';
 import { writeSessionModelOf } from '@wharf/models';
-import { connectStore } from '@wharf/service-kit';
+import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
+import { createSessionParts } from '../src/domain/writes/session-parts.ts';
 import type { WriteSessionStore } from '../src/domain/writes/write-session.ts';
+import { createWriteSessions } from '../src/domain/writes/write-sessions.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { createLoneUploadStore } from '../src/store/lone-upload-store.ts';
+import { createUploadStore } from '../src/store/upload-store.ts';
 import { type Installation, openInstallation, type Replica } from './installation.ts';
 import { partCalls } from './parts.ts';
 
@@ -170,6 +173,38 @@ describe('the store of a process that is alone', () => {
     await store.free(claim(id, 'a'));
     expect(await store.claim(claim(id, 'c'), now, session)).toEqual({ heldUntil: later });
     expect((await store.accept(claim(id, 'b'), 8, later))?.upload.parts).toEqual(new Map([[0, 8]]));
+  });
+
+  it.each([
+    ['a process that is alone', createLoneUploadStore],
+    ['several', (connection: StoreConnection) => ({ uploads: createUploadStore(connection) })],
+  ])('of %s gives a claim that was made before the clock was set back to the next', async (_, make) => {
+    const { uploads: store } = make(one.kit.store);
+    const id = await begin(`/l/set-back-${randomBytes(4).toString('hex')}`);
+    const session = await store.find(id);
+    if (!session) throw new Error('the upload is not there');
+    const [early, late] = [new Date(1_000), new Date(1_000_000)];
+    await store.claim(claim(id, 'a', new Date(1_015_000)), late, session);
+    expect(await store.claim(claim(id, 'b'), new Date(1_000_500), session)).toEqual({ heldUntil: new Date(1_015_000) });
+    expect(await store.claim(claim(id, 'b'), early, session)).toMatchObject({ former: 'a' });
+  });
+
+  it('lets what was used last before the clock was set back go after a day by the clock as it is now', async () => {
+    const { store, sessions, session } = await open();
+    await sessions.touch(session.id, new Date(Date.now() + 366 * 86_400_000));
+    const neverAsked = () => Promise.reject(new Error('nobody asks'));
+    const given = {
+      operationOf: neverAsked,
+      currentSnapshot: neverAsked,
+      clock: Date.now,
+      dataUrl: '',
+      uploadIdleMs: 1_000,
+      spool: undefined,
+    };
+    await createWriteSessions(createSessionParts({ store: sessions, ...given })).sweep();
+    const left = ((await store.find(session.id))?.expiresAt.getTime() ?? 0) - Date.now();
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(86_400_000);
   });
 
   it('accepts nothing for an upload that was ended', async () => {

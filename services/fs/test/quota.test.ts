@@ -164,6 +164,17 @@ describe('C17: a quota', () => {
     expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
   });
 
+  it('is not held by what was claimed, moved and counted before the clock was set back', async () => {
+    const { home, memory, upload } = await openHome(100);
+    await upload('a', 'x'.repeat(90));
+    const ahead = createQuotaLedger(models, () => Date.now() + 366 * 86_400_000);
+    await ahead.count(vpath(home), async () => 90);
+    expect(await ahead.claim(vpath(home), 'dead', 10, 100, 'counted')).toBe('claimed');
+    await ahead.relocate([vpath(home)], 'moving-dead');
+    await memory.put(`${home}/a`, 'x');
+    await upload('b', 'x'.repeat(95));
+  });
+
   it('is not lost when a count runs while files are written', async () => {
     const owner = vpath('/home-counted');
     const ledger = createQuotaLedger(models, Date.now);

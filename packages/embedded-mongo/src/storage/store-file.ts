@@ -171,18 +171,27 @@ export class StoreFile {
     }
   }
 
-  /** Moves the WAL into the main file and releases the lock. */
+  /** Moves the WAL into the main file and releases the lock. @throws when that fails: the file is closed all the same, and can be opened again */
   close(): void {
-    this.commit();
-    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const mark = join(this.#directory, OPEN_MARK);
+    try {
+      this.commit();
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      this.#database.close();
+      // SQLite has tried once more, and has taken the WAL away where all of it is in the main file now.
+      if (!existsSync(join(this.#directory, `${FILE_NAME}-wal`))) rmSync(mark, { force: true });
+      throw error;
+    }
     // Before SQLite removes the WAL.
-    rmSync(join(this.#directory, OPEN_MARK), { force: true });
+    rmSync(mark, { force: true });
     syncPlace(this.#directory);
     this.#database.close();
   }
 
   /** The same after an error in the middle of a batch: what is not durable yet, and so not answered, is undone. */
   abandon(): void {
+    if (!this.#database.isOpen) return;
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     this.#inTransaction = false;
     this.#undoneBy = undefined;

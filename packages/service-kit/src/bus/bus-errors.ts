@@ -1,3 +1,4 @@
+import { isYounger } from '@wharf/pace';
 import type { Logger } from '../ops/logger.ts';
 import type { OnBusError } from './bus.ts';
 
@@ -10,7 +11,7 @@ export function createBusErrors(logger: Pick<Logger, 'warn'>, clock: () => numbe
   const known = new Map<string, { loggedAt: number; unsaid: number }>();
   return (error, subject) => {
     const last = known.get(subject);
-    if (last && clock() - last.loggedAt < QUIET_MS) {
+    if (last && isYounger(last.loggedAt, clock(), QUIET_MS)) {
       last.unsaid += 1;
       return;
     }

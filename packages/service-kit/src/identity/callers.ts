@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { isYounger } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import { LRUCache } from 'lru-cache';
 import { createStoreAsker, MAX_KEPT_MS } from '../ask-store.ts';
-import { isYounger, MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
+import { MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
 import type { UserIdentity } from './identity.ts';
 import type { LoginTokens } from './login-tokens.ts';
 

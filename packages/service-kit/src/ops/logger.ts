@@ -4,6 +4,8 @@ export type Logger = pino.Logger;
 
 /** Texts of an error are cut here: some libraries put all that was wrong into one message. */
 const MAX_TEXT = 4_000;
+/** Of lines that could not be written so much is kept to be written later, in bytes. */
+const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /** An error as it is logged: its texts short, and without the lists that zod hangs on it. @internal exported for its test */
 export function shortError(error: Error): Record<string, unknown> {
@@ -19,16 +21,26 @@ export function shortError(error: Error): Record<string, unknown> {
  * @param ids what each line is to carry beside what it is given
  */
 export function createLogger(service: string, level: string, ids?: () => object): Logger {
-  return pino({
-    level,
-    ...(ids && { mixin: ids }),
-    base: { service },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { err: shortError },
-    formatters: { level: (label) => ({ level: label }) },
-    redact: {
-      paths: ['password', 'token', 'secret', 'authorization', '*.password', '*.token', '*.secret', '*.authorization'],
-      censor: '[redacted]',
+  return pino(
+    {
+      level,
+      ...(ids && { mixin: ids }),
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: shortError },
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: ['password', 'token', 'secret', 'authorization', '*.password', '*.token', '*.secret', '*.authorization'],
+        censor: '[redacted]',
+      },
     },
-  });
+    openOutput(),
+  );
+}
+
+/** Standard output may be a file on a disk that is full: lines are lost then, and nothing ends over it. */
+function openOutput(): pino.DestinationStream {
+  const output = pino.destination({ dest: process.stdout.fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
+  output.on('error', () => undefined);
+  return output;
 }

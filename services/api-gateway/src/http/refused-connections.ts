@@ -1,3 +1,4 @@
+import { isYounger } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 
 /** Whoever opens connections without end does not fill the log: one line in so long a time, in milliseconds. */
@@ -8,7 +9,7 @@ export function createRefusedConnections(logger: Pick<Logger, 'warn'>, clock: ()
   let toldAt = Number.NEGATIVE_INFINITY;
   let unsaid = 0;
   return (address) => {
-    if (clock() - toldAt < QUIET_MS) {
+    if (isYounger(toldAt, clock(), QUIET_MS)) {
       unsaid += 1;
       return;
     }

@@ -40,4 +40,13 @@ describe('the lockout of an address with an account', () => {
     const locked = failuresAt(START, START, START, START, START);
     expect(afterFailure(locked, START + lockMs)?.failures).toBe(1);
   });
+
+  it('a lock and a window that were begun before the clock was set back are over', () => {
+    const locked = failuresAt(START, START, START, START, START);
+    const [setBack, elsewhere] = [START - lockMs - 1, START - MINUTE];
+    expect([isLocked(locked, setBack), isLocked(locked, elsewhere)]).toEqual([false, true]);
+    expect(afterFailure(locked, setBack)?.failures).toBe(1);
+    const four = failuresAt(START, START, START, START);
+    expect([afterFailure(four, setBack)?.failures, afterFailure(four, elsewhere)?.failures]).toEqual([1, 5]);
+  });
 });

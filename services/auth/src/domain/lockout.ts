@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { lasts } from '@wharf/pace';
 
 /** How many failures within which time lock something, and for how long; times in milliseconds. */
 export interface Limit {
@@ -73,8 +74,11 @@ export function createLockout(attempts: AttemptStore, limit: Limit, clock: () =>
 
 /** @internal for its test */
 export function isLocked(attempts: Attempts | undefined, limit: Limit, nowMs: number): boolean {
-  return attempts !== undefined && attempts.failures >= limit.failures && attempts.expiresAt.getTime() > nowMs;
+  return attempts !== undefined && attempts.failures >= limit.failures && counts(attempts, limit.lockMs, nowMs);
 }
+
+/** Whether a window or a lock of so many milliseconds goes on. Twice as much may be left, as the clocks of replicas differ. */
+const counts = ({ expiresAt }: Attempts, lengthMs: number, nowMs: number): boolean => lasts(expiresAt.getTime(), nowMs, 2 * lengthMs);
 
 /**
  * The attempts after one more failure; undefined when they are locked already, which no further attempt prolongs.
@@ -85,7 +89,7 @@ export function isLocked(attempts: Attempts | undefined, limit: Limit, nowMs: nu
  */
 export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs: number): Attempts | undefined {
   if (isLocked(attempts, limit, nowMs)) return undefined;
-  const isNew = !attempts || attempts.expiresAt.getTime() <= nowMs;
+  const isNew = !attempts || !counts(attempts, attempts.failures >= limit.failures ? limit.lockMs : limit.windowMs, nowMs);
   const failures = isNew ? 1 : attempts.failures + 1;
   if (failures >= limit.failures) return { failures, expiresAt: new Date(nowMs + limit.lockMs) };
   return { failures, expiresAt: isNew ? new Date(nowMs + limit.windowMs) : attempts.expiresAt };

@@ -9,13 +9,13 @@ export interface RateLimit {
 /** What may pass at once after a pause, in milliseconds of the rate. */
 const BURST_MS = 250;
 
-/** @param bytesPerSecond 0: no limit. @param clock milliseconds */
-export function createRateLimit(bytesPerSecond: number, clock: () => number): RateLimit {
+/** @param bytesPerSecond 0: no limit */
+export function createRateLimit(bytesPerSecond: number): RateLimit {
   let freeAt = 0;
   return {
     async take(bytes, signal) {
       if (bytesPerSecond <= 0) return;
-      const now = clock();
+      const now = performance.now();
       freeAt = Math.max(freeAt, now - BURST_MS) + (bytes / bytesPerSecond) * 1000;
       if (freeAt > now) await delay(freeAt - now, undefined, { signal });
     },

@@ -216,7 +216,7 @@ async function* rangeContent(options: TransferOptions, range: RangeRequest): Asy
 
 /** Saves the part map while the transfer goes on, one save at a time. */
 function createSaver(options: TransferOptions, map: PartMap) {
-  let savedAt = Date.now();
+  let savedAt = performance.now();
   let saving: Promise<void> | undefined;
   const save = async () => {
     const state = map.save();
@@ -225,12 +225,12 @@ function createSaver(options: TransferOptions, map: PartMap) {
   };
   return {
     later() {
-      if (saving || Date.now() - savedAt < options.saveEveryMs) return;
+      if (saving || performance.now() - savedAt < options.saveEveryMs) return;
       // A save that fails is tried again with the next part, and at the end for good.
       saving = save()
         .catch(() => undefined)
         .finally(() => {
-          savedAt = Date.now();
+          savedAt = performance.now();
           saving = undefined;
         });
     },

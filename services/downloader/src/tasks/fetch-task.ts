@@ -110,7 +110,7 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
           saved,
           digests: input.digests,
           connections: options.connections,
-          limits: [options.rateLimit, createRateLimit(options.taskBytesPerSecond, kit.clock)],
+          limits: [options.rateLimit, createRateLimit(options.taskBytesPerSecond)],
           stallMs: STALL_MS,
           saveEveryMs: SAVE_EVERY_MS,
           maxBytes: options.maxBytes === 0 ? Number.POSITIVE_INFINITY : options.maxBytes,

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { isYounger } from '@wharf/pace';
 import { postponed } from '@wharf/task-engine';
 import type { ToolFolder, ToolResult } from '../tools/tool-folder.ts';
 import { AVOIDED_MS, HAND_OVER_MS } from '../tools/working-tools.ts';
@@ -48,7 +49,7 @@ export function createReadableResults(folderOf: (input: TransferRun['input']) =>
     },
     unreadable() {
       const now = clock();
-      for (const [parent, at] of unreadable) if (now - at >= AVOIDED_MS) unreadable.delete(parent);
+      for (const [parent, at] of unreadable) if (!isYounger(at, now, AVOIDED_MS)) unreadable.delete(parent);
       return [...unreadable.keys()];
     },
   };

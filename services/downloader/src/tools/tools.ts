@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
-import { unlessAborted } from '@wharf/pace';
+import { isYounger, unlessAborted } from '@wharf/pace';
 import { parseToolAddress } from '../domain/tool-address.ts';
 import { createAria2Client } from './aria2/aria2-client.ts';
 import { createAria2Tool } from './aria2/aria2-tool.ts';
@@ -98,7 +98,7 @@ export function createTools(options: {
   const isReady = async (name: ToolName, signal: AbortSignal): Promise<boolean> => {
     const opened = await open(name);
     const before = answers.get(name);
-    const isKnown = before?.key === opened.key && options.clock() - before.at < REMEMBER_MS;
+    const isKnown = before?.key === opened.key && isYounger(before.at, options.clock(), REMEMBER_MS);
     return (isKnown ? before.error : await unlessAborted(signal, shared(name, opened))) === undefined;
   };
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AppError } from '@wharf/errors';
+import { isYounger } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import { postponed } from '@wharf/task-engine';
 import { isWrongSetup } from './probe-folder.ts';
@@ -68,7 +69,7 @@ export function createWorkingTools(options: {
       const key = JSON.stringify(settings);
       let last = looks.get(tool);
       const maxAgeMs = failedAt.has(tool) ? AVOIDED_MS : WORKING_MS;
-      if (!last || last.key !== key || clock() - last.at >= maxAgeMs) {
+      if (!last || last.key !== key || !isYounger(last.at, clock(), maxAgeMs)) {
         last = { key, at: clock(), error: look(settings) };
         looks.set(tool, last);
       }
@@ -76,6 +77,6 @@ export function createWorkingTools(options: {
       signal.throwIfAborted();
       if (error) throw postponed(`waits for a downloader that works with ${tool}`, HAND_OVER_MS);
     },
-    notWorking: () => [...failedAt].filter(([, at]) => clock() - at < AVOIDED_MS).map(([tool]) => tool),
+    notWorking: () => [...failedAt].filter(([, at]) => isYounger(at, clock(), AVOIDED_MS)).map(([tool]) => tool),
   };
 }

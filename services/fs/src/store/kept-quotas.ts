@@ -1,4 +1,5 @@
 import { type Models, readQuotaRevision, readQuotas } from '@wharf/models';
+import { isYounger } from '@wharf/pace';
 
 type Found = Awaited<ReturnType<typeof readQuotas>>;
 
@@ -11,7 +12,7 @@ export function createKeptQuotas(models: Models, clock: () => number): { read():
   return {
     async read() {
       const revision = await readQuotaRevision(models);
-      if (kept?.revision === revision && clock() - kept.atMs < KEPT_MS) return kept.found;
+      if (kept?.revision === revision && isYounger(kept.atMs, clock(), KEPT_MS)) return kept.found;
       const found = await readQuotas(models);
       kept = { revision, atMs: clock(), found };
       return found;

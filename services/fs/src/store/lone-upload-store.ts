@@ -1,6 +1,7 @@
 import { writeSessionModelOf } from '@wharf/models';
+import { lasts } from '@wharf/pace';
 import type { StoreConnection } from '@wharf/service-kit';
-import type { UploadClaim, UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
+import { LONGEST_CLAIM_MS, type UploadClaim, type UploadSession, type UploadStore } from '../domain/uploads/upload-session.ts';
 import type { UploadState, WriteSessionStore } from '../domain/writes/write-session.ts';
 import { createKnownUploads } from './known-uploads.ts';
 import { toStoredSum } from './upload-record.ts';
@@ -59,7 +60,7 @@ export function createLoneUploadStore(connection: StoreConnection): { uploads: U
     async claim({ id, key, writer, until }, now, seen) {
       const name = nameOf({ id, key });
       const held = claims.get(name);
-      if (held && held.until > now) return { heldUntil: held.until };
+      if (held && lasts(held.until.getTime(), now.getTime(), LONGEST_CLAIM_MS)) return { heldUntil: held.until };
       claims.set(name, { writer, until });
       const letGo = <Outcome extends string>(outcome: Outcome): Outcome => {
         claims.delete(name);

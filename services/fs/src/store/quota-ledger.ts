@@ -1,4 +1,5 @@
 import type { Models, QuotaLedgerRecord } from '@wharf/models';
+import { lasts } from '@wharf/pace';
 import { CLAIM_LEASE_MS, type QuotaLedger, type Trust } from '../domain/quota/quota.ts';
 
 /** The time of a ledger of which nothing is known. */
@@ -9,6 +10,8 @@ const FORGOTTEN = new Date(1);
 const LONG_AGO = new Date(2);
 
 const leaseFrom = (clock: () => number, leaseMs = CLAIM_LEASE_MS) => new Date(clock() + leaseMs);
+/** No lease is longer, in milliseconds: that of an upload that nobody goes on with, and more. */
+const LONGEST_LEASE_MS = 3 * 86_400_000;
 const isCounted = ({ counted_at }: QuotaLedgerRecord) => counted_at > FORGOTTEN;
 /** Of ledgers that may be relied on, and what becomes of them. */
 const trusted = (trust: Trust) =>
@@ -106,7 +109,7 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       const ledger = await read(owner);
       let hasDropped = false;
       for (const [claim, { bytes, expires_at }] of Object.entries(ledger?.claims ?? {})) {
-        if (expires_at.getTime() > clock()) continue;
+        if (lasts(expires_at.getTime(), clock(), LONGEST_LEASE_MS)) continue;
         // Whoever held it may have written something: only a count tells.
         await quotaLedgers.updateOne(
           { _id: owner, [`claims.${claim}.bytes`]: bytes, [`claims.${claim}.expires_at`]: expires_at },
@@ -127,7 +130,9 @@ function createCounting(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
   const read = readerOf(quotaLedgers);
   /** @returns undefined while entries are moved */
   const relocationsOf = (ledger: QuotaLedgerRecord | null) =>
-    Object.entries(ledger?.claims ?? {}).some(([claim, { expires_at }]) => claim.startsWith('moving-') && expires_at.getTime() > clock())
+    Object.entries(ledger?.claims ?? {}).some(
+      ([claim, { expires_at }]) => claim.startsWith('moving-') && lasts(expires_at.getTime(), clock(), 2 * CLAIM_LEASE_MS),
+    )
       ? undefined
       : (ledger?.relocations ?? 0);
   return {

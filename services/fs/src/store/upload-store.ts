@@ -1,6 +1,7 @@
 import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { lasts } from '@wharf/pace';
 import type { StoreConnection } from '@wharf/service-kit';
-import type { UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
+import { LONGEST_CLAIM_MS, type UploadSession, type UploadStore } from '../domain/uploads/upload-session.ts';
 import { toStoredSum } from './upload-record.ts';
 import { toSession } from './write-session-store.ts';
 
@@ -51,7 +52,7 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       const held = record.upload.claims?.[key];
       // Ended in between: whoever asks again gets it.
       if (!held) return { heldUntil: now };
-      if (held.until > now) return { heldUntil: held.until };
+      if (lasts(held.until.getTime(), now.getTime(), LONGEST_CLAIM_MS)) return { heldUntil: held.until };
       const taken = await change(
         { ...open, [`${path}.writer`]: held.writer, [`${path}.until`]: held.until },
         { $set: { [path]: { writer, until }, 'upload.is_taken_over': true } },

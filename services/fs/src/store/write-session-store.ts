@@ -50,6 +50,13 @@ export function createWriteSessionStore(connection: StoreConnection, mostFinishe
         .lean<WriteSessionRecord[]>();
       return records.map(toSession);
     },
+    async findAhead(latest) {
+      const records = await model
+        .find({ expires_at: { $gt: latest } }, { _id: 1 })
+        .limit(SWEEP_BATCH)
+        .lean<Pick<WriteSessionRecord, '_id'>[]>();
+      return records.map(({ _id }) => _id);
+    },
   };
 }
 

@@ -23,6 +23,11 @@ it('one process works on the index, by the clock of the store and whatever its o
     expect([await index.claim('two'), await index.claim('one')]).toEqual([false, true]);
     await models.indexState.updateOne({}, { $set: { lease_until: new Date(0) } });
     expect([await index.claim('two'), await index.claim('one')]).toEqual([true, false]);
+    // The clock of the store was a year ahead then.
+    await models.indexState.updateOne({}, { $set: { lease_until: new Date(Date.now() + 366 * 86_400_000) } });
+    expect([await index.claim('one'), await index.claim('two')]).toEqual([true, false]);
+    await index.release('one');
+    expect(await index.claim('two')).toBe(true);
     await index.release('two');
     expect(await index.claim('one')).toBe(true);
   } finally {

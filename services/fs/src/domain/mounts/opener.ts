@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
+import { lasts } from '@wharf/pace';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { Loan } from './loans.ts';
 
@@ -125,7 +126,7 @@ export function createOpener(options: OpenerOptions): Opener {
     open,
     async driver() {
       if (!opening && hasEnded) throw closedError();
-      if (!opening && failure && options.clock() < failure.retryAt) throw failure.error;
+      if (!opening && failure && lasts(failure.retryAt, options.clock(), MAX_RETRY_MS)) throw failure.error;
       return opened(true);
     },
     reopen() {

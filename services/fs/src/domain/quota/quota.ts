@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { isYounger } from '@wharf/pace';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { createSharedWork } from '../../driver-contract/shared-work.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
@@ -263,7 +264,7 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
     if (outcome === 'claimed') return;
     if (outcome === 'full' && !(await ledger.dropExpired(owner))) {
       const countedAt = await ledger.countedAt(owner);
-      if (clock() - countedAt <= MAX_COUNT_AGE_MS) {
+      if (isYounger(countedAt, clock(), MAX_COUNT_AGE_MS)) {
         // A new count may have come between the claim and this check. There is no room only when both saw the same count.
         if (countedAt === knownCount) throw exceeded(limit);
         knownCount = countedAt;

@@ -31,6 +31,14 @@ describe('a listing', () => {
     expect(await names('/d')).toEqual(['a', 'b']);
   });
 
+  it('is read anew after the clock was set back: nobody knows how old it is', async () => {
+    const { names, store, advance } = await setUp();
+    await names('/d');
+    await store.write(mpath('/d/b'), bytesOf('b'), { overwrite: true });
+    advance(-1);
+    expect(await names('/d')).toEqual(['a', 'b']);
+  });
+
   it('is kept for other times where the storage says so of its folder', async () => {
     const { names, driver, advance } = await setUp([{ driver: 'Cached', cache_expiration: 5, custom_cache_policies: '/d:0\n/e/**:60' }]);
     await driver.storeOf().write(mpath('/e/a'), bytesOf('a'), { overwrite: true });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace } from '@wharf/pace';
+import { createPace, isYounger } from '@wharf/pace';
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -102,7 +102,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
 
   const usableEntries = (key: string, keepMs: number): ListedEntries | undefined => {
     const known = kept.get(key);
-    return known && 'entries' in known && clock() - known.readAt < keepMs ? known.entries : undefined;
+    return known && 'entries' in known && isYounger(known.readAt, clock(), keepMs) ? known.entries : undefined;
   };
 
   const readEntries = (key: string, located: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<ListedEntries> => {

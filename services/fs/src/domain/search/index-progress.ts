@@ -1,3 +1,4 @@
+import { isYounger } from '@wharf/pace';
 import type { SearchIndex } from './search-index.ts';
 
 /** How far indexing is, in the family's words. */
@@ -29,14 +30,14 @@ export function createIndexProgress(options: {
 }): IndexProgressReports {
   const { clock, report: save, onError } = options;
   let reportedAt = 0;
-  let counted: { readonly count: number; readonly revision: number; readonly until: number } | undefined;
+  let counted: { readonly count: number; readonly revision: number; readonly startedAt: number; readonly pauseMs: number } | undefined;
   /** Entries in the index. The last count is answered as long as its revision is the present one and its pause has not passed. */
   const countOf = async (index: SearchIndex, revision: number): Promise<number> => {
-    if (counted?.revision === revision && clock() < counted.until) return counted.count;
+    if (counted?.revision === revision && isYounger(counted.startedAt, clock(), counted.pauseMs)) return counted.count;
     const startedAt = clock();
     const count = await index.count();
     const tookMs = clock() - startedAt;
-    counted = { count, revision, until: startedAt + tookMs * COUNT_PAUSE };
+    counted = { count, revision, startedAt, pauseMs: tookMs * COUNT_PAUSE };
     return count;
   };
   const of = async (index: SearchIndex) => {
@@ -45,7 +46,7 @@ export function createIndexProgress(options: {
     return { obj_count: await countOf(index, revision), is_done: isDone, last_done_time, error, isRunning: job !== undefined };
   };
   const report = async (index: SearchIndex, isFinal: boolean) => {
-    if (!isFinal && clock() - reportedAt < REPORT_MS) return;
+    if (!isFinal && isYounger(reportedAt, clock(), REPORT_MS)) return;
     reportedAt = clock();
     if (isFinal) counted = undefined;
     const { isRunning, ...progress } = await of(index);

@@ -64,7 +64,7 @@ export function createUploadClaims({ store, clock }: UploadClaimsOptions): Uploa
   const claim = async (known: UploadSession, key: string, writer: string, stop: AbortSignal, isPressing: boolean) => {
     const { id } = known;
     let isAfterAnother = false;
-    for (const startedAt = clock(); ; ) {
+    for (const startedAt = performance.now(); ; ) {
       const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), known);
       if (outcome === 'gone') throw await lostUpload(store, id);
       if (outcome === 'accepted') return outcome;
@@ -73,7 +73,7 @@ export function createUploadClaims({ store, clock }: UploadClaimsOptions): Uploa
         if (outcome.former !== undefined) await end(outcome.former);
         return { session: outcome.session, isAfterAnother };
       }
-      if (!isPressing || clock() - startedAt > CLAIM_MS + RENEW_MS) throw heldElsewhere(outcome.heldUntil.getTime() - clock());
+      if (!isPressing || performance.now() - startedAt > CLAIM_MS + RENEW_MS) throw heldElsewhere(outcome.heldUntil.getTime() - clock());
       // Those that came before. Two that waited for each other's end would wait for ever, so the newest one goes on.
       const names = [...writing.keys()];
       const earlier = names.slice(0, names.indexOf(writer)).filter((known) => known.endsWith(`-${id}-${key}`));
@@ -90,14 +90,14 @@ export function createUploadClaims({ store, clock }: UploadClaimsOptions): Uploa
     writing.set(writer, { stop, ended });
     let isOver = false;
     try {
-      let renewedAt = clock();
+      let renewedAt = performance.now();
       const claimed = await claim(session, key, writer, stop.signal, isPressing);
       isOver = claimed === 'accepted';
       if (claimed === 'accepted') return claimed;
       const keep = async () => {
         stop.signal.throwIfAborted();
-        if (clock() - renewedAt < RENEW_MS) return;
-        const at = clock();
+        if (performance.now() - renewedAt < RENEW_MS) return;
+        const at = performance.now();
         if (!(await store.renew({ id, key, writer, until: until() }))) throw heldElsewhere(CLAIM_MS);
         renewedAt = at;
       };

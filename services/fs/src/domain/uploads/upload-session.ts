@@ -4,6 +4,9 @@ import type { UploadState, WriteSession } from '../writes/write-session.ts';
 
 export type UploadSession = WriteSession & { readonly upload: UploadState };
 
+/** No claim lasts so long, whatever the clocks of replicas differ by, in milliseconds. */
+export const LONGEST_CLAIM_MS = 60_000;
+
 /** One writer of one upload, as the store knows it. */
 export interface UploadClaim {
   readonly id: string;

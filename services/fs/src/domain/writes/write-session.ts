@@ -86,6 +86,8 @@ export interface WriteSessionStore {
   markPublished(session: Pick<WriteSession, 'id' | 'userId'>, sizeBytes: number, expiresAt: Date): Promise<void>;
   remove(id: string): Promise<void>;
   findExpired(now: Date): Promise<WriteSession[]>;
+  /** The ids of some that are to go later than that. */
+  findAhead(latest: Date): Promise<string[]>;
 }
 
 /** The answer for a session that is not there, or no more. */

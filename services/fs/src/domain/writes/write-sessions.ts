@@ -9,7 +9,7 @@ import { type NewFile, openSession } from './open-session.ts';
 import { commit, heldDuring, published, writeWhole } from './publish-session.ts';
 import { expiryFrom, findSession, type SessionParts } from './session-parts.ts';
 import { publishedAlready, requireEntry } from './session-place.ts';
-import type { OpenedSession, WriteSession } from './write-session.ts';
+import { IDLE_MS, type OpenedSession, type WriteSession } from './write-session.ts';
 
 /** Files that other services bring into the tree, range by range. */
 export interface WriteSessions {
@@ -114,6 +114,8 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       operation.changes.entryChanged(wanted);
     },
     async sweep() {
+      // Used last before the clock was set back: it goes after so long without use by the clock as it is now.
+      for (const id of await store.findAhead(new Date(clock() + 2 * IDLE_MS))) await store.touch(id, expiry());
       for (
         let expired = await store.findExpired(new Date(clock()));
         expired.length > 0;

@@ -39,7 +39,7 @@ interface SharedFolder {
 export class TempArea {
   readonly #root: ConfinedRoot;
   readonly #owner: ProcessOwner = currentOwner();
-  #nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+  #nextSweepAt = performance.now() + SWEEP_EVERY_MS;
   /** Ours in the folder of temporary entries that are not done with: as long as there are any, it need not be tried to take it away. */
   readonly #pending = new Set<string>();
   /** By real path. */
@@ -58,8 +58,8 @@ export class TempArea {
    * `make` gets its place on the disk and must fail when something is there.
    */
   create<Made>(target: HeldFolder, targetPath: MountPath, make: (place: string) => Made): { ref: TempRef; made: Made } {
-    if (Date.now() > this.#nextSweepAt) {
-      this.#nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+    if (performance.now() > this.#nextSweepAt) {
+      this.#nextSweepAt = performance.now() + SWEEP_EVERY_MS;
       void this.sweep();
     }
     const area = this.#isOnRootMount(target) ? this.#createInArea(make) : undefined;

@@ -28,8 +28,9 @@ export function createStoreState({ indexState: states }: Models): Pick<SearchInd
     },
     async claim(owner) {
       await makeState();
-      // A pipeline, because it knows the store's clock: those of processes may differ.
-      const mayClaim = { $or: [{ $eq: ['$owner', { $literal: owner }] }, { $lt: ['$lease_until', '$$NOW'] }] };
+      // A pipeline, because it knows the store's clock: those of processes may differ. What has more than a lease left was given before that was set back.
+      const isOver = { $or: [{ $lt: ['$lease_until', '$$NOW'] }, { $gt: ['$lease_until', { $add: ['$$NOW', LEASE_MS] }] }] };
+      const mayClaim = { $or: [{ $eq: ['$owner', { $literal: owner }] }, isOver] };
       const claimed = {
         owner: { $cond: [mayClaim, { $literal: owner }, '$owner'] },
         lease_until: { $cond: [mayClaim, { $add: ['$$NOW', LEASE_MS] }, '$lease_until'] },
