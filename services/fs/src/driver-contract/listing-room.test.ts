@@ -1,7 +1,7 @@
 import type { EntryName } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { takeEntries } from './entry-map.ts';
-import { createListingRoom, listedBytes } from './listing-room.ts';
+import { asOneListing, createListingRoom, listedBytes } from './listing-room.ts';
 import type { Entry } from './storage-driver.ts';
 
 const MIB = 1024 * 1024;
@@ -27,6 +27,22 @@ it('a short listing goes on while others take all there is', () => {
   for (let entry = 0; entry < 1_000; entry += 1) short.take(200);
   expect(() => short.take(MIB / 2)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
   for (const share of [long, short]) share.leave();
+});
+
+it('listings that one walk holds at the same time count as one, however short each is', () => {
+  const room = createListingRoom(MIB);
+  const walk = asOneListing(room);
+  const levels = [walk.enter(), walk.enter(), walk.enter(), walk.enter(), walk.enter()] as const;
+  for (const level of levels.slice(1)) level.take(MIB / 4);
+  expect(() => levels[0].take(MIB / 4)).toThrow(expect.objectContaining({ code: 'FAILED_PRECONDITION' }));
+  levels[0].leave();
+  levels[1].leave();
+  levels[1].leave();
+  levels[0].take(MIB / 4);
+  for (const level of levels) level.leave();
+  const other = room.enter();
+  other.take(MIB);
+  other.leave();
 });
 
 it('all storages have one room, too', () => {

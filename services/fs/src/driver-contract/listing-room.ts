@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { encodingOf } from './own-text.ts';
 import type { Entry } from './storage-driver.ts';
+import { tooManyFolders } from './walk-bound.ts';
 
 const MIB = 1024 * 1024;
 /** What the listings of one storage may hold together while they are made. */
@@ -14,8 +15,8 @@ const UNCOUNTED_BYTES = MIB / 4;
 export interface ListingShare {
   /** @throws AppError FAILED_PRECONDITION: by itself it is too long | OVERLOADED: others take the room */
   take(bytes: number): void;
-  /** Gives all of it back. Safe twice. */
-  leave(): void;
+  /** Gives all of it back, or so much of it. Safe twice. */
+  leave(bytes?: number): void;
 }
 
 /** Bounds what listings hold while they are made, however many are asked for at once and however long a server makes them. */
@@ -42,10 +43,30 @@ export function createListingRoom(maxBytes = STORAGE_BYTES, maxBytesInAll = PROC
           if (taken > maxBytes || takenInAll > maxBytesInAll)
             throw new AppError('OVERLOADED', 'too many long folders are listed at once: try again in a moment');
         },
-        leave() {
-          taken -= own;
-          takenInAll -= own;
-          own = 0;
+        leave(bytes = own) {
+          taken -= bytes;
+          takenInAll -= bytes;
+          own -= bytes;
+        },
+      };
+    },
+  };
+}
+
+/** The same room for a walk that goes down and holds a listing of each level: all that it holds counts as one listing. */
+export function asOneListing(room: ListingRoom): ListingRoom {
+  const all = room.enter(tooManyFolders);
+  return {
+    enter() {
+      let own = 0;
+      return {
+        take(bytes) {
+          own += bytes;
+          all.take(bytes);
+        },
+        leave(bytes = own) {
+          own -= bytes;
+          all.leave(bytes);
         },
       };
     },

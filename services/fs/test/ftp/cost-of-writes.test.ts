@@ -5,10 +5,10 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { at, put, refuses, textOf } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { itemsOf, openFtp } from './open-ftp.ts';
 
-/** Where data is to go, the command to store it, it, a look at it, and its name in two steps. */
-const QUESTIONS = 6;
+/** Where data is to go, the command to store it, it, a look at it, its name in two steps, and whether it has lost the one before. */
+const QUESTIONS = 7;
 /** Whether a name is free: a server without MLST is asked twice. One that replaces nothing by a name is asked why, and has the old file step aside. */
-const MORE = { vsftpd: { ofNew: 2, ofOld: 0 }, proftpd: { ofNew: 1, ofOld: 7 } };
+const MORE = { vsftpd: { ofNew: 2, ofOld: 0 }, proftpd: { ofNew: 1, ofOld: 8 } };
 /** A connection is made with the first one; its folder is looked at once a second. */
 const AROUND = 20;
 
@@ -24,7 +24,7 @@ for (const software of ['vsftpd', 'proftpd'] as const) {
     if (isMissing(server)) return;
     afterAll(() => server.stop());
 
-    it('takes six questions, and those whether its name is free', async () => {
+    it('takes seven questions, and those whether its name is free', async () => {
       const { way, driver } = await openThrough(server);
       for (const [files, overwrite] of [
         [20, false],

@@ -19,8 +19,12 @@ const readAll = async (items: Record<string, unknown>, signal?: AbortSignal) => 
 };
 const secretsIn = ({ commands }: HostileServer) => commands.filter((line) => /^(?:USER|PASS)/.test(line));
 
-/** How a server replies that keeps files by their names, and replaces none by a rename. @param onRename told what is to be renamed */
-function keeping(files: Map<string, string>, onRename: (from: string) => void = () => undefined) {
+/** How a server replies that keeps files by their names, and replaces none by a rename. @param onRename told what is to be renamed, @param pretends whether it says that it gave a name and does not */
+function keeping(
+  files: Map<string, string>,
+  onRename: (from: string) => void = () => undefined,
+  pretends: (to: string) => boolean = () => false,
+) {
   // Renames go on at once where there are several connections: the number at the end of a name tells them apart.
   const numberOf = (place: string) => /\d*$/.exec(place)?.[0] ?? '';
   const begun = new Map<string, string>();
@@ -34,7 +38,9 @@ function keeping(files: Map<string, string>, onRename: (from: string) => void = 
       return files.has(place) ? '350 to what' : '550 no';
     }
     if (verb === 'DELE') return files.delete(place) ? '250 gone' : '550 no';
+    if (verb === 'STOR') files.set(place, '');
     if (verb !== 'RNTO') return undefined;
+    if (pretends(place)) return '250 done';
     if (files.has(place)) return '553 taken';
     const from = begun.get(numberOf(place)) ?? '';
     files.set(place, files.get(from) ?? '');
@@ -110,6 +116,23 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     const server = await startHostile({ data: (verb) => (verb === 'MLSD' ? data() : []) });
     expect((await refusalOf(namesIn(itemsOf(server))))[0]).toBe(code);
     expect(sent).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('cannot have a removal hold listings of folders in folders without end', async () => {
+    let listed = 0;
+    // Each of them is too short to be counted by itself.
+    const files = Buffer.from(Array.from({ length: 2_000 }, (_, index) => `type=file;size=1; ${index}\r\n`).join(''));
+    const server = await startHostile({
+      reply: (verb) => (verb === 'DELE' || verb === 'RMD' ? '550 no' : undefined),
+      data(verb, place) {
+        if (verb !== 'MLSD' || !place.includes('/folder')) return [];
+        listed += 1;
+        return [Buffer.from('type=dir; d\r\n'), files];
+      },
+    });
+    const driver = await openFtp(itemsOf(server));
+    expect((await refusalOf(driver.remove(mpath('/folder'), { recursive: true })))[0]).toBe('FAILED_PRECONDITION');
+    expect(listed).toBeLessThan(200);
   });
 
   it.each<[string, Buffer[], string]>([
@@ -324,6 +347,25 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       ['/root/file', 'new content'],
       ['/root/old', 'old content'],
     ]);
+  });
+
+  it.each([
+    ['the first time', 1],
+    ['once the old file has stepped aside', 2],
+  ])('that says that it gave a file its name and did not, %s, has stored nothing, and has the old file', async (_when, lie) => {
+    const files = new Map([['/root/file', 'old']]);
+    let asked = 0;
+    const keep = keeping(
+      files,
+      () => undefined,
+      (to) => to === '/root/file' && ++asked === lie,
+    );
+    const server = await startHostile({ reply: keep });
+    const driver = await openFtp(itemsOf(server));
+    const writing = driver.write(mpath('/file'), bytesOf('n'), { overwrite: true, sizeBytes: 1 });
+    expect((await refusalOf(writing))[0]).toBe('STORAGE_UNAVAILABLE');
+    await waitFor('what is left to go', () => files.size === 1);
+    expect([...files]).toEqual([['/root/file', 'old']]);
   });
 
   it.each([

@@ -41,6 +41,8 @@ interface Answers {
   opens: number | undefined;
   /** Told what was given another name. */
   onRenamed: (from: string) => void;
+  /** Whether it says nothing any more over a connection; it counts them from 1 on. */
+  isMute: (connection: number) => boolean;
   /** Told how many messages it got rid of after it was asked for `/root/flood`. */
   onFlooded: (messages: number) => void;
 }
@@ -61,8 +63,10 @@ export async function startHostile(given: Partial<Answers>) {
     onWritten: () => undefined,
     opens: undefined,
     messageBytes: undefined,
+    isMute: () => false,
     ...given,
   };
+  let connections = 0;
   const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
     client.on('error', () => undefined);
     // Its many small answers would wait for each other.
@@ -73,13 +77,29 @@ export async function startHostile(given: Partial<Answers>) {
       const confirm = protocol.channelOpenConfirm.bind(protocol);
       protocol.channelOpenConfirm = (...told) => confirm(...told.slice(0, -1), answers.messageBytes ?? 0);
     }
-    client.on('session', (accept) => accept().on('sftp', (acceptSftp) => serve(acceptSftp(), { ...answers, flood: () => flood(client) })));
+    connections += 1;
+    const connection = connections;
+    client.on('session', (accept) =>
+      accept().on('sftp', (acceptSftp) => {
+        const sftp = acceptSftp();
+        muteWhen(sftp, () => answers.isMute(connection));
+        serve(sftp, { ...answers, flood: () => flood(client) });
+      }),
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   return itemsOf({ host: '127.0.0.1', port, username: 'keeper', password: 'x', rootPath: '/root' });
+}
+
+/** Has it say nothing while it is told so. Signs of life that the library gives by itself go on. */
+function muteWhen(sftp: SFTPWrapper, isMute: () => boolean): void {
+  for (const how of ['status', 'attrs', 'name', 'handle', 'data'] as const) {
+    const say = (sftp[how] as (...said: unknown[]) => void).bind(sftp);
+    Reflect.set(sftp, how, (...said: unknown[]) => (isMute() ? undefined : say(...said)));
+  }
 }
 
 /** Sends tiny messages that want an answer, as long as anybody takes them. @returns how many */

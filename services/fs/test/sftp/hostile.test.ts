@@ -1,7 +1,12 @@
+import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { plainContext } from '../../src/driver-contract/open-context.ts';
+import { sftpConfigSchema, sftpSettings } from '../../src/drivers/sftp/config.ts';
+import { SftpDriver } from '../../src/drivers/sftp/driver.ts';
+import { sftpDriver } from '../../src/drivers/sftp/index.ts';
 import { FILE, LINK, STATUS, startHostile } from './hostile-server.ts';
 import { openSftp } from './open-sftp.ts';
 
@@ -106,6 +111,28 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(await refusalOf(driver.stat(mpath('/flood')))).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('floods')]);
     expect(await flooded.promise).toBeLessThan(20_000);
     expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(FILE.size);
+  });
+
+  it('that answers nothing over a connection, but shows signs of life, is spoken to over another one', async () => {
+    let [mutes, heard] = [0, 0];
+    const onWaiting = () => {
+      heard += 1;
+    };
+    const items = await startHostile({ isMute: (connection) => connection <= mutes, onWaiting });
+    const settings = sftpSettings(sftpConfigSchema.parse(JSON.parse(sftpDriver.normaliseAddition(JSON.stringify(items)))));
+    const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const driver = await SftpDriver.open(settings, plainContext({}, { egress }), 0);
+    onTestFinished(() => driver.close());
+    await driver.stat(mpath('/file'));
+    mutes = 10;
+    const before = heard;
+    const gone = new AbortController();
+    const looking = refusalOf(driver.stat(mpath('/file'), { signal: gone.signal }));
+    await expect.poll(() => heard).toBeGreaterThan(before);
+    gone.abort();
+    expect((await looking)[0]).toBe('CANCELLED');
+    mutes = 2;
+    await expect.poll(async () => (await driver.stat(mpath('/file'))).sizeBytes).toBe(FILE.size);
   });
 
   it.each([

@@ -15,8 +15,8 @@ const STATUS = ssh2.utils.sftp.STATUS_CODE;
 const OPEN = ssh2.utils.sftp.OPEN_MODE;
 const POSIX_RENAME = 'posix-rename@openssh.com';
 
-/** What becomes of a request to give something another name: it is refused, or the connection ends before or behind it. */
-type Fate = 'refused' | 'cut' | 'done and cut' | undefined;
+/** What becomes of a request to give something another name: it is refused, or the connection ends before or behind it, or it is said to be done. */
+type Fate = 'refused' | 'cut' | 'done and cut' | 'pretended' | undefined;
 
 interface Told {
   /** Asked of each request to give something another name. */
@@ -79,6 +79,7 @@ function serve(sftp: SFTPWrapper, { files, folders, fate, cut }: World): void {
     const what = fate(from, to);
     const content = files.get(from);
     if (what === 'cut') return cut();
+    if (what === 'pretended') return say(id, true);
     if (what === 'refused' || content === undefined || (attrsAt(to) && !replaces)) return say(id, false);
     files.delete(from);
     files.set(to, content);

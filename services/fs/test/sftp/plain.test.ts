@@ -24,6 +24,12 @@ describe('an SFTP server that renames to free names alone', { timeout: LIMIT_MS 
     expect([code, [...files]]).toEqual(['FAILED_PRECONDITION', [['/root/file', 'old']]]);
   });
 
+  it('has the old file after a replacement that it says it did, and did not', async () => {
+    let asked = 0;
+    const { files, code } = await replaced((_from, to) => (to === '/root/file' && ++asked === 2 ? 'pretended' : undefined));
+    expect([code, [...files]]).toEqual(['STORAGE_UNAVAILABLE', [['/root/file', 'old']]]);
+  });
+
   it.each(['cut', 'done and cut'] as const)('has the old file after a connection that broke when it stepped aside: %s', async (how) => {
     let asked = 0;
     const { files, code } = await replaced((from) => (from === '/root/file' && ++asked === 1 ? how : undefined));
@@ -42,6 +48,21 @@ describe('an SFTP server that renames to free names alone', { timeout: LIMIT_MS 
     expect([...files.values()].sort()).toEqual(['new', 'old']);
     expect([...files].find(([, content]) => content === 'old')?.[0]).toMatch(/\/\.wharf-tmp-aside-[\da-f-]+-file$/);
   });
+});
+
+it.each([
+  { replaces: true, overwrite: true, old: 'old' },
+  { replaces: true, overwrite: true, old: undefined },
+  { replaces: true, overwrite: false, old: undefined },
+  { replaces: false, overwrite: true, old: undefined },
+  { replaces: false, overwrite: false, old: undefined },
+])('a file is not stored where an SFTP server says that it gave it its name, and did not: %o', async ({ replaces, overwrite, old }) => {
+  const fate = (from: string) => (from.includes('.wharf-tmp-') ? 'pretended' : undefined);
+  const { items, files } = await startPlainServer({ replaces, fate });
+  if (old !== undefined) files.set('/root/file', old);
+  const driver = await openSftp(items);
+  expect((await refusalOf(driver.write(mpath('/file'), bytesOf('new'), { overwrite })))[0]).toBe('STORAGE_UNAVAILABLE');
+  await expect.poll(() => [...files]).toEqual(old === undefined ? [] : [['/root/file', old]]);
 });
 
 it('an SFTP server that makes no second names has no empty file left by a connection that broke before the file had its name', async () => {

@@ -5,7 +5,7 @@ import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, name
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
-import type { ListingRoom } from '../../driver-contract/listing-room.ts';
+import { asOneListing, type ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
@@ -278,7 +278,7 @@ export class FtpDriver implements StorageDriver {
         return this.#removeFile(session, doomed, call);
       });
       if (isGone) return;
-      if (recursive) await this.#removeContent(place, { signal: call.signal, beforeStep }, { removed: 0 });
+      if (recursive) await this.#removeAllIn(place, { signal: call.signal, beforeStep });
       await alone((session) =>
         session.ask('RMD', place).catch((error: unknown) => {
           // The server does not say why; that something is in it is all but always the reason.
@@ -410,12 +410,16 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
+  #removeAllIn(place: string, removal: Removal): Promise<void> {
+    return this.#removeContent(place, removal, { removed: 0, room: asOneListing(this.#room) });
+  }
+
   /** Has a session for each step alone: a folder may take hours, and a server few sessions. */
-  async #removeContent(place: string, removal: Removal, count: { removed: number }): Promise<void> {
+  async #removeContent(place: string, removal: Removal, count: { removed: number; readonly room: ListingRoom }): Promise<void> {
     const { signal, beforeStep } = removal;
     if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
     const folder = await this.#with('names', signal, (session) =>
-      readFolder(session, this.#settings, place, signal, () => new KeptEntries(this.#room)),
+      readFolder(session, this.#settings, place, signal, () => new KeptEntries(count.room)),
     );
     try {
       for (const { name, isDirectory } of folder.values()) {
@@ -435,7 +439,7 @@ export class FtpDriver implements StorageDriver {
   async #removeDoomed(place: string): Promise<void> {
     await this.#dooming.run(() =>
       this.#calls.run(undefined, async ({ signal }) => {
-        await this.#removeContent(place, { signal }, { removed: 0 });
+        await this.#removeAllIn(place, { signal });
         await this.#with('names', signal, (session) => session.ask('RMD', place));
       }),
     );

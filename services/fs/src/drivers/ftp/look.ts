@@ -53,6 +53,12 @@ export async function kindOf(session: FtpSession, place: string): Promise<'file'
   return (await orRefused(session.ask('SIZE', place))) === undefined ? undefined : 'file';
 }
 
+/** Whether there is a file, asked at once. */
+export async function hasFile(session: FtpSession, place: string): Promise<boolean> {
+  if (session.features.mlst) return (await kindOf(session, place)) === 'file';
+  return (await orRefused(session.ask('SIZE', place))) !== undefined;
+}
+
 /** Bytes of a file. Undefined where the server does not say. */
 export async function sizeOf(session: FtpSession, place: string): Promise<number | undefined> {
   const reply = await orRefused(session.ask('SIZE', place));

@@ -1,3 +1,4 @@
+import type { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import type { Call } from '../../driver-contract/calls.ts';
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
@@ -5,7 +6,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import type { FtpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import type { RemoteEntry } from './listing.ts';
-import { kindOf, orRefused } from './look.ts';
+import { hasFile, kindOf, orRefused } from './look.ts';
 
 /** So often the name may be given to something else between a question and its answer. */
 const MAX_QUESTIONS = 100;
@@ -44,6 +45,7 @@ export async function publishFile(
         throwIfAborted(call.signal);
         call.commit();
         await replace(names, temp, file);
+        if (await hasFile(names.session, temp)) throw notNamed();
         return true;
       });
       if (isPlaced) return;
@@ -112,7 +114,14 @@ async function replaceFile({ session, place, stepAside }: Names, from: string, t
   await stepAside(to, async (aside) => {
     await moveOrThrow(session, target, aside);
     await moveOrThrow(session, from, target);
+    // Then the old one goes.
+    if (!(await hasFile(session, target))) throw notNamed();
   });
+}
+
+/** A server may say that it gave a name and not do it: what was there before goes then, or what was to have it. */
+function notNamed(): AppError {
+  return storageError('STORAGE_UNAVAILABLE', new Error('the server gave no name, and says that it did'));
 }
 
 /** Gives something a free name. */

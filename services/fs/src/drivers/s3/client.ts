@@ -102,6 +102,8 @@ const MAX_PAGE_CHILDREN = 2 * PAGE_KEYS;
 /** What a page says beside them. */
 const PAGE_FACTS: ReadonlySet<string> = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
 const MAX_SMALL_BYTES = 256 * 1024;
+/** Of an upload: https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
+export const MAX_PARTS = 10_000;
 /** Pieces in which a part goes out. */
 const PIECE_BYTES = 256 * 1024;
 /** The system takes megabytes of a part before they have left: on a slow line the store answers much later. */
@@ -346,6 +348,7 @@ export class S3Client {
         throw isGoneUpload(error) ? storageError('ENTRY_NOT_FOUND', error) : error;
       });
       const page = childrenOf(answer, 'Part').map(storedPart);
+      if (parts.length + page.length > MAX_PARTS) throw badAnswer('more parts than an upload has');
       isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
       if (isMore && !((page.at(-1)?.number ?? 0) > reached)) throw badAnswer('a list of parts that does not go on');
       parts.push(...page);

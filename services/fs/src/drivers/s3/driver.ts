@@ -498,7 +498,7 @@ export class S3Driver implements StorageDriver {
   }
 
   #drafts(): DraftStore {
-    return { client: this.#client, keyPrefix: this.#settings.keyPrefix, hashes: this.#hashes() };
+    return { client: this.#client, keyPrefix: this.#settings.keyPrefix, hashes: this.#hashes(), room: this.#room };
   }
 
   #hashes(): PartHashes {

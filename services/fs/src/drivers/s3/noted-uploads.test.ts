@@ -45,6 +45,14 @@ it.each(['PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'] as const)(
   },
 );
 
+it('a note with a key that no object has is none: all notes are held together', async () => {
+  const { objects, uploads } = openBucket({});
+  await uploads.begin('root/other', { contentType: '' }, {});
+  const other = { ...currentOwner(), host: 'elsewhere' };
+  for (const key of ['root/big', 'k'.repeat(200_000)]) objects.set(FOLDER + newOwnedName(other), JSON.stringify({ key }));
+  expect(await uploads.keysUnderWay({})).toEqual(['root/other', 'root/big']);
+});
+
 it('what has ended is not under way, though the store does not hear of that', async () => {
   const { objects, uploads } = openBucket({ abortUpload: failing('STORAGE_UNAVAILABLE'), listUploads: failing('STORAGE_UNAVAILABLE') });
   const upload = await uploads.begin('root/big', { contentType: '' }, {});

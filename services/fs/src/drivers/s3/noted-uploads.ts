@@ -14,7 +14,7 @@ import {
   type S3Client,
   type UploadedPart,
 } from './client.ts';
-import { UPLOADS_FOLDER } from './keys.ts';
+import { MAX_KEY_BYTES, UPLOADS_FOLDER } from './keys.ts';
 import type { Taken } from './store-clock.ts';
 
 /** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process: from before it begins, and with its id as soon as that is told. */
@@ -52,6 +52,8 @@ const CLOCK_STEPS_MS = 2_000;
 const PARALLEL_NOTES = 8;
 /** Of the roots that may lie above a key: roots lie high. */
 const MAX_ROOTS_ABOVE = 20;
+/** No id of an upload is longer. */
+const MAX_ID_LENGTH = 4096;
 const NOTE_TYPE = 'application/json';
 /** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
 const underWay = new Set<string>();
@@ -168,7 +170,9 @@ function createNotes(client: S3Client, root: string) {
       const note: unknown = parseJson(await client.readText(folder + name, options));
       if (typeof note !== 'object' || note === null) return undefined;
       const [key, id]: unknown[] = [Reflect.get(note, 'key'), Reflect.get(note, 'id')];
-      return typeof key === 'string' ? { key, id: typeof id === 'string' ? id : undefined } : undefined;
+      // The notes of all that is under way are held together.
+      if (typeof key !== 'string' || key.length > MAX_KEY_BYTES) return undefined;
+      return { key, id: typeof id === 'string' && id.length <= MAX_ID_LENGTH ? id : undefined };
     } catch (error) {
       // Another replica swept it.
       if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;

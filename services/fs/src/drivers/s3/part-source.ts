@@ -1,7 +1,7 @@
 import { createHash, type Hash, hash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { type PartBuffer, takePartBuffer } from '../../driver-contract/part-buffers.ts';
-import type { Payload } from './client.ts';
+import { MAX_PARTS, type Payload } from './client.ts';
 
 const MIB = 1024 * 1024;
 /** What a part has at least, but the last one: 5 MiB is the least that stores take, and fewer calls are quicker. */
@@ -10,8 +10,6 @@ const LEAST_PART_BYTES = 8 * MIB;
 const SMALL_BYTES = 256 * 1024;
 /** Half of what all uploads have together. */
 const MOST_PART_BYTES = 32 * MIB;
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
-export const MAX_PARTS = 10_000;
 
 /** Digests that go along with a part. */
 export interface PartHashes {

@@ -1,12 +1,14 @@
 import { AppError } from '@wharf/errors';
 import { parseJson } from '@wharf/pace';
 import { z } from 'zod';
+import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { takePartBuffer } from '../../driver-contract/part-buffers.ts';
 import type { CallOptions, RangeOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError } from '../../driver-contract/storage-error.ts';
 import {
   isGoneUpload,
   type ListedObject,
+  MAX_PARTS,
   type OpenUpload,
   payloadOf,
   type S3Client,
@@ -14,7 +16,7 @@ import {
   type UploadedPart,
 } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
-import { MAX_PARTS, type Part, type PartHashes, partBytesOf, payloadOfPart, tooLarge, waiting } from './part-source.ts';
+import { type Part, type PartHashes, partBytesOf, payloadOfPart, tooLarge, waiting } from './part-source.ts';
 import type { ObjectHead } from './store-clock.ts';
 
 const MIB = 1024 * 1024;
@@ -22,8 +24,8 @@ const MIB = 1024 * 1024;
 const UNKNOWN_PART_BYTES = 16 * MIB;
 /** For the calls that clean up: their caller has gone. */
 const CLEAN_UP_MS = 20_000;
-/** Pieces of a draft that are not part of a whole yet, or were: a store could name them for ever. */
-const MAX_PIECES = 500_000;
+/** What a piece of a draft takes beside the texts of its object, in bytes, while all of them are looked at. */
+const PIECE_BYTES = 160;
 const NOTE_TYPE = 'application/json';
 const PIECE_TYPE = 'application/octet-stream';
 
@@ -55,6 +57,7 @@ export interface DraftStore {
   readonly client: S3Client;
   readonly keyPrefix: string;
   readonly hashes: PartHashes;
+  readonly room: ListingRoom;
 }
 
 /**
@@ -232,14 +235,22 @@ export class StoredDraft {
   /** @param begin how the texts of their offsets begin */
   async #listPieces(begin: string, options: CallOptions): Promise<Piece[]> {
     const pieces: Piece[] = [];
-    for await (const { objects } of this.#store.client.pages({ prefix: this.#pieces + begin, ...options })) {
-      if (pieces.length + objects.length > MAX_PIECES) throw badAnswer('more pieces than a file has');
-      for (const object of objects) {
-        const start = Number(object.key.slice(this.#pieces.length));
-        if (Number.isSafeInteger(start)) pieces.push({ object, start, end: start + object.sizeBytes });
+    // A store could name them for ever.
+    const share = this.#store.room.enter(() => badAnswer('more pieces than a file has'));
+    try {
+      for await (const { objects } of this.#store.client.pages({ prefix: this.#pieces + begin, ...options })) {
+        for (const object of objects) {
+          const start = Number(object.key.slice(this.#pieces.length));
+          // Also for what is none: that may have no end either.
+          share.take(PIECE_BYTES + object.version.length);
+          if (Number.isSafeInteger(start) && object.key === this.#pieceKey(start))
+            pieces.push({ object, start, end: start + object.sizeBytes });
+        }
       }
+      return pieces;
+    } finally {
+      share.leave();
     }
-    return pieces;
   }
 
   /** Makes a part of pieces where they are one. @param newest where the last one begins, which came too late where the file is put together or gone */
@@ -318,8 +329,11 @@ export async function sweepDrafts(store: DraftStore, options: CallOptions, nowMs
   for (const [id, at] of touchedAt) {
     const { all, whole } = keysOf(store, id);
     const own = uploads.filter(({ key }) => key === whole);
-    const parts = (await Promise.all(own.map((upload) => partsOf(client, upload, options)))).flat();
-    if (nowMs - Math.max(at, ...parts.map(({ modifiedAt }) => modifiedAt.getTime())) < MAX_AGE_MS) continue;
+    let lastAt = at;
+    // One after the other: a store could name many of one key, each with thousands of parts.
+    for (const upload of own)
+      for (const { modifiedAt } of await partsOf(client, upload, options)) lastAt = Math.max(lastAt, modifiedAt.getTime());
+    if (nowMs - lastAt < MAX_AGE_MS) continue;
     for (const upload of own) await client.abortUpload(whole, upload.id, options);
     await removeKeys(client, all, options);
   }

@@ -1,6 +1,6 @@
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
-import type { S3Client, UploadedPart, UploadOptions } from './client.ts';
-import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
+import { MAX_PARTS, type S3Client, type UploadedPart, type UploadOptions } from './client.ts';
+import type { Part, PartSource } from './part-source.ts';
 import type { ObjectHead } from './store-clock.ts';
 
 /** Parts of one upload that are on their way at once. */

@@ -13,6 +13,8 @@ import { orAbsent } from './remote-root.ts';
 const PARALLEL = 8;
 /** A folder with more entries at all depths is moved by copying: its files are listed then, and bounded, anyway. */
 const MAX_ENTRIES = 100_000;
+/** What the places of folders have that wait to be looked at, in characters: each has all of its path. */
+const MAX_WAITING_LENGTH = 8 * 1024 * 1024;
 /** What takes the place of bytes that are no UTF-8: such a text cannot be written again. */
 const REPLACEMENT = '\ufffd';
 
@@ -70,7 +72,7 @@ interface Folder {
 /** Whether a relative link somewhere in a folder leads out of it. @throws AppError UNSUPPORTED_OPERATION: there is too much in it */
 async function hasLinkOut(session: SftpSession, place: string, signal: AbortSignal): Promise<boolean> {
   const gate = createGate(PARALLEL);
-  let entries = 0;
+  let [entries, waitingLength] = [0, 0];
   const look = async ({ place: at, inner }: Folder): Promise<{ isOut: boolean; folders: Folder[] }> => {
     const links: string[] = [];
     const folders: Folder[] = [];
@@ -78,13 +80,18 @@ async function hasLinkOut(session: SftpSession, place: string, signal: AbortSign
       entries += page.length;
       if (entries > MAX_ENTRIES || at.length > MAX_PLACE_LENGTH) throw storageError('UNSUPPORTED_OPERATION');
       for (const { name, attrs } of page.filter((item) => isOneName(item.name))) {
-        if (attrs.kind === 'link') links.push(childPlace(at, name));
-        if (attrs.kind === 'folder') folders.push({ place: childPlace(at, name), inner: `${inner}/${name}` });
+        if (attrs.kind !== 'link' && attrs.kind !== 'folder') continue;
+        const found = childPlace(at, name);
+        waitingLength += found.length;
+        if (waitingLength > MAX_WAITING_LENGTH) throw storageError('UNSUPPORTED_OPERATION');
+        if (attrs.kind === 'link') links.push(found);
+        else folders.push({ place: found, inner: `${inner}/${name}` });
       }
     }
     const inTurn = createGate(PARALLEL);
-    const texts = await Promise.all(links.map((link) => inTurn.run(() => session.readLink(link))));
-    return { isOut: texts.some((text) => leadsOut(text, inner, posix)), folders };
+    // A text is let go of at once: a server may have said hundreds of KiB.
+    const outward = await Promise.all(links.map((link) => inTurn.run(async () => leadsOut(await session.readLink(link), inner, posix))));
+    return { isOut: outward.includes(true), folders };
   };
   for (let level: Folder[] = [{ place, inner: '' }]; level.length > 0; ) {
     const seen = await Promise.all(level.map((folder) => gate.run(() => look(folder))));

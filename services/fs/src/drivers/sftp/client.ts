@@ -248,6 +248,8 @@ export class SftpSession {
   readonly #reading: PacedReading;
   readonly #sftp: SFTPWrapper;
   readonly #pending = new Set<(error: unknown) => void>();
+  /** When the last answer came, or something was asked when nothing else was. */
+  #heardAtMs = 0;
   #failure: AppError | undefined;
 
   private constructor(client: Client, socket: Socket, reading: PacedReading, sftp: SFTPWrapper, hostKey: HostKey) {
@@ -313,6 +315,11 @@ export class SftpSession {
 
   get isEnded(): boolean {
     return this.#failure !== undefined;
+  }
+
+  /** Whether the server owes answers and has given none for so long. Its signs of life are of another process of it, which goes on without the one that serves files. */
+  isSilentFor(ms: number): boolean {
+    return this.#pending.size > 0 && performance.now() - this.#heardAtMs >= ms;
   }
 
   /** Lets go of the connection at once. Safe twice. */
@@ -482,9 +489,11 @@ export class SftpSession {
   #ask<Answer = void>(send: (sftp: SFTPWrapper, done: Done<Answer>) => void): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       if (this.#failure) return reject(this.#failure);
+      if (this.#pending.size === 0) this.#heardAtMs = performance.now();
       this.#pending.add(reject);
       send(this.#sftp, (error, answer) => {
         if (!this.#pending.delete(reject)) return;
+        this.#heardAtMs = performance.now();
         this.#reading.answered();
         if (error) reject(this.#refusal(error));
         else resolve(answer as Answer);

@@ -119,8 +119,11 @@ export class SftpDriver implements StorageDriver {
     if (server.statvfs) this.space = (options) => this.#space(options);
   }
 
-  /** @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract */
-  static async open(settings: SftpSettings, context: OpenContext): Promise<SftpDriver> {
+  /**
+   * @param silentMs as `SessionPool` has it
+   * @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract
+   */
+  static async open(settings: SftpSettings, context: OpenContext, silentMs?: number): Promise<SftpDriver> {
     const { privateKey, passphrase, rootPath } = settings;
     const key = privateKey === undefined ? undefined : await readPrivateKey(privateKey, passphrase, context.signal);
     const calls = new Calls(toAppError);
@@ -129,7 +132,7 @@ export class SftpDriver implements StorageDriver {
       const session = await connect(settings, key, context, calls.connecting);
       temps?.removeLeft((place) => removeOurs(session, place));
       return session;
-    });
+    }, silentMs);
     try {
       return await calls.run(context.signal, async () => {
         const { session, release } = await pool.take('names');

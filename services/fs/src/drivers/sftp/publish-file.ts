@@ -19,6 +19,8 @@ export interface Target {
   readonly place: string;
   readonly path: MountPath;
   readonly temps: TempFiles;
+  /** What gets the name has one of ours now, which nobody else gives to anything. */
+  readonly isOurs?: true;
 }
 
 /** A finished file under a name of ours, closed. */
@@ -51,7 +53,7 @@ export async function publishFile(
     await root.checkFree(session, file);
     throwIfAborted(call.signal);
     call.commit();
-    const target = { place: root.place(file), path: file, temps };
+    const target = { place: root.place(file), path: file, temps, isOurs: true } as const;
     return (overwrite ? replace : placeExclusively)(session, place, target);
   }
   throw storageError('STALE_VERSION');
@@ -85,25 +87,48 @@ export async function requireReplaceable(
 }
 
 /** Puts a file or a folder in the place of what is there, or of nothing. @throws AppError by what is there */
-export async function replace(session: SftpSession, from: string, { place: to, path, temps }: Target): Promise<void> {
+export async function replace(session: SftpSession, from: string, target: Target): Promise<void> {
+  const { place: to, path, temps } = target;
+  const rename = () => (session.extensions.posixRename ? session.posixRename(from, to) : session.rename(from, to));
   try {
-    if (session.extensions.posixRename) return await session.posixRename(from, to);
-    return await session.rename(from, to);
+    return await surely(session, from, target, rename);
   } catch (error) {
     // OpenSSH says NO_SUCH_FILE of a folder that would replace a file.
     if (!isRefusal(error, STATUS.FAILURE) && !isRefusal(error, STATUS.NO_SUCH_FILE)) throw error;
-    const [source, target] = await Promise.all([orAbsent(session.lstat(from)), orAbsent(session.lstat(to))]);
+    const [source, there] = await Promise.all([orAbsent(session.lstat(from)), orAbsent(session.lstat(to))]);
     if (source === undefined) throw storageError('ENTRY_NOT_FOUND', error);
-    if (target === undefined) throw isRefusal(error, STATUS.FAILURE) ? storageError('UNSUPPORTED_OPERATION', error) : error;
-    if (target.kind === 'folder') throw storageError(source.kind === 'folder' ? 'DIRECTORY_NOT_EMPTY' : 'IS_A_DIRECTORY', error);
+    if (there === undefined) throw isRefusal(error, STATUS.FAILURE) ? storageError('UNSUPPORTED_OPERATION', error) : error;
+    if (there.kind === 'folder') throw storageError(source.kind === 'folder' ? 'DIRECTORY_NOT_EMPTY' : 'IS_A_DIRECTORY', error);
     if (source.kind === 'folder') throw storageError('NOT_A_DIRECTORY', error);
     if (session.extensions.posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
   }
   // A server that only renames to free names: for a moment there is none.
   await temps.asides.stepAside(path, async (aside) => {
     await session.rename(to, aside);
-    await session.rename(from, to);
+    await surely(session, from, target, () => session.rename(from, to));
   });
+}
+
+/**
+ * Gives something its name, and sees that it has it: a server may say so and not do it, and what was there before, or what it was made from, goes then. To one
+ * that does requests in their order the looks go along.
+ *
+ * @param step gives the name. @throws what it throws; AppError STORAGE_UNAVAILABLE: it was not done
+ */
+async function surely(
+  session: SftpSession,
+  from: string,
+  { place, isOurs }: Pick<Target, 'place' | 'isOurs'>,
+  step: () => Promise<void>,
+): Promise<void> {
+  const look = () => Promise.all([isOurs && orAbsent(session.lstat(from)), orAbsent(session.lstat(place))]);
+  const done = step();
+  const early = session.keepsOrder ? look() : undefined;
+  // Its failure is that of the step, or is met after it.
+  early?.catch(() => undefined);
+  await done;
+  const [left, placed] = await (early ?? look());
+  if (left || placed === undefined) throw storageError('STORAGE_UNAVAILABLE', new Error('the server gave no name, and says that it did'));
 }
 
 /** Gives something another spelling of its name, on a server that takes the two for one. */
@@ -122,28 +147,30 @@ export async function respell(session: SftpSession, from: Target, to: string): P
  *
  * @throws AppError ENTRY_EXISTS
  */
-export async function placeExclusively(session: SftpSession, from: string, { place: to, temps }: Target): Promise<void> {
+export async function placeExclusively(session: SftpSession, from: string, target: Target): Promise<void> {
+  const { place: to, temps } = target;
   const { hardlink, posixRename } = session.extensions;
   try {
     if (hardlink) return await linkAndRemove(session, from, to);
-    if (!posixRename) return await session.rename(from, to);
+    if (!posixRename) return await surely(session, from, target, () => session.rename(from, to));
   } catch (error) {
     await explainTaken(session, from, to, error);
     if (!posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
   }
   await takeName(session, to, async () => session.close(await session.open(to, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE)));
-  await session.posixRename(from, to).catch(async (error: unknown) => {
+  await surely(session, from, target, () => session.posixRename(from, to)).catch(async (error: unknown) => {
     await temps.discard(to);
     throw error;
   });
 }
 
 /** The same for a folder: the name is taken by an empty folder, which a rename may replace. @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION */
-export async function placeFolderExclusively(session: SftpSession, from: string, { place: to, temps }: Target): Promise<void> {
+export async function placeFolderExclusively(session: SftpSession, from: string, target: Target): Promise<void> {
+  const { place: to, temps } = target;
   try {
-    if (!session.extensions.posixRename) return await session.rename(from, to);
+    if (!session.extensions.posixRename) return await surely(session, from, target, () => session.rename(from, to));
     await takeName(session, to, () => session.makeFolder(to));
-    await session.posixRename(from, to).catch(async (error: unknown) => {
+    await surely(session, from, target, () => session.posixRename(from, to)).catch(async (error: unknown) => {
       await temps.discard(to);
       throw error;
     });
@@ -154,7 +181,7 @@ export async function placeFolderExclusively(session: SftpSession, from: string,
 }
 
 async function linkAndRemove(session: SftpSession, from: string, to: string): Promise<void> {
-  await session.hardlink(from, to);
+  await surely(session, from, { place: to }, () => session.hardlink(from, to));
   await session.removeFile(from).catch(async (error: unknown) => {
     await session.removeFile(to);
     throw error;

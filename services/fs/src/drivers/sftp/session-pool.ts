@@ -12,6 +12,8 @@ const LANES: Readonly<Record<Lane, { readonly max: number; readonly busy: number
 
 /** A connection that nobody uses ends after that long. */
 const IDLE_MS = 60_000;
+/** One that owes answers and gives none ends after that long, when it would be used: longer than any call waits for one answer. */
+const SILENT_MS = 360_000;
 
 /** A share in a connection, to be given back. */
 export interface Lease {
@@ -30,11 +32,14 @@ interface Slot {
 /** The connections of one storage: shared, bounded, made when needed, replaced when broken, ended when idle. */
 export class SessionPool {
   readonly #connect: () => Promise<SftpSession>;
+  readonly #silentMs: number;
   readonly #slots: Readonly<Record<Lane, Set<Slot>>> = { names: new Set(), bytes: new Set() };
   #isClosed = false;
 
-  constructor(connect: () => Promise<SftpSession>) {
+  /** @param silentMs another time than the standard one is given by tests only */
+  constructor(connect: () => Promise<SftpSession>, silentMs = SILENT_MS) {
     this.#connect = connect;
+    this.#silentMs = silentMs;
   }
 
   /** @throws AppError STORAGE_UNAVAILABLE when closed; what `connect` says */
@@ -69,7 +74,10 @@ export class SessionPool {
 
   #choose(lane: Lane): Slot {
     const slots = this.#slots[lane];
-    for (const slot of slots) if (slot.session?.isEnded) slots.delete(slot);
+    for (const slot of slots) {
+      if (slot.session?.isSilentFor(this.#silentMs)) slot.session.end();
+      if (slot.session?.isEnded) slots.delete(slot);
+    }
     const { max, busy } = LANES[lane];
     const [least] = [...slots].sort((left, right) => left.users - right.users);
     return least !== undefined && (least.users < busy || slots.size >= max) ? least : this.#open(lane);

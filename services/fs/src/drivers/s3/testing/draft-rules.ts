@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CopyObjectCommand, CreateMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/client-s3';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { createListingRoom } from '../../../driver-contract/listing-room.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { S3Client } from '../client.ts';
 import { s3ConfigSchema, s3Settings } from '../config.ts';
@@ -133,7 +134,8 @@ export function draftRules(bucket: Bucket, open: Open): void {
       const settings = s3Settings(
         s3ConfigSchema.parse(JSON.parse(s3Driver.normaliseAddition(bucket.addition({ root_folder_path: root })))),
       );
-      const store = { client: new S3Client(settings, testEgress()), keyPrefix: settings.keyPrefix, hashes: { sha256: true, md5: false } };
+      const parts = { keyPrefix: settings.keyPrefix, hashes: { sha256: true, md5: false }, room: createListingRoom() };
+      const store = { client: new S3Client(settings, testEgress()), ...parts };
       const sweep = (afterMs: number) => sweepDrafts(store, {}, Date.now() + afterMs);
       await sweep(2 * DAY_MS - 3_600_000);
       expect(await left(root)).toHaveLength(4);
