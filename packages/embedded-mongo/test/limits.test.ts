@@ -34,6 +34,36 @@ it('a document beyond the limit is refused, and has room again after a removal',
   await collection.drop();
 });
 
+it('what the keys of an index tell is counted without a document being read', async () => {
+  const collection = client.db('test').collection<{ _id: number; a?: unknown; b?: unknown; c?: string }>('counted');
+  await collection.createIndexes([{ key: { a: 1, b: -1 } }, { key: { c: 1 }, sparse: true }]);
+  const values = [1, new mongo.Double(1), new mongo.Long(1), '1', 'ann', 'anna', true, false, null, Number.NaN, undefined];
+  await collection.insertMany(values.map((a, _id) => ({ _id, ...(a !== undefined && { a }), b: _id % 2, c: 'long '.repeat(10) })));
+  const status = async () =>
+    (await client.db('test').admin().command({ serverStatus: 1 }))['metrics'].queryExecutor.scannedObjects as number;
+  const counts = async (filters: readonly object[]) => {
+    const before = await status();
+    const found: number[] = [];
+    for (const filter of filters)
+      found.push(await collection.countDocuments(filter), await collection.countDocuments(filter, { limit: 2 }));
+    return { found, read: (await status()) - before };
+  };
+  const told = [
+    { a: 1 },
+    { a: 'ann' },
+    { a: { $in: ['ann', true, 'none'] } },
+    { a: 1, b: 1 },
+    { $and: [{ a: { $in: [1, '1'] } }, { b: 1 }, { a: '1' }] },
+  ];
+  expect(await counts(told)).toEqual({ found: [3, 2, 1, 1, 2, 2, 1, 1, 1, 1], read: 0 });
+  // Of these the documents are looked at.
+  const others = [{ a: null }, { a: { $gt: 'a' } }, { b: 1 }, { a: 1, _id: 1 }, { c: 'long '.repeat(10) }, { a: { $ne: 1 } }];
+  expect((await counts(others)).found).toEqual([2, 2, 2, 2, 5, 2, 1, 1, 11, 2, 8, 2]);
+  await collection.insertOne({ _id: 11, a: [1, '1'], b: 1 });
+  expect((await counts(told)).found).toEqual([4, 2, 1, 1, 2, 2, 2, 2, 2, 2]);
+  await collection.drop();
+});
+
 it('a dropped collection ends its open cursors', async () => {
   const collection = client.db('test').collection('cursors');
   await collection.insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));

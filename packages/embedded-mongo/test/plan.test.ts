@@ -7,6 +7,7 @@ import { KeyWriter } from '../src/bson/key-encoding.ts';
 import type { Doc, Value } from '../src/bson/value.ts';
 import { CommandError } from '../src/command/command-error.ts';
 import { TimeLimit } from '../src/command/time-limit.ts';
+import { countDocuments } from '../src/plan/count-documents.ts';
 import { findDocuments, planRecords } from '../src/plan/find-documents.ts';
 import { choosePlan } from '../src/plan/plan.ts';
 import { compileFilter } from '../src/query/filter.ts';
@@ -64,7 +65,7 @@ const options: fc.Arbitrary<Doc> = fc.oneof(
     .map((partial): Doc => ({ partialFilterExpression: partial })),
 );
 
-it('an index plan finds what a full scan finds, in the wanted order', () => {
+it('an index plan finds, and counts, what a full scan finds, in the wanted order', () => {
   const writer = new KeyWriter();
   const kinds = { all: 0, index: 0 };
   fc.assert(
@@ -107,6 +108,8 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
                 continue;
               }
               expect(found.map((doc) => Number(doc['_id'])).sort((x, y) => x - y)).toEqual(wanted);
+              for (const most of [1, Number.POSITIVE_INFINITY])
+                expect(countDocuments(collection, compiled, most, new TimeLimit(0))).toBe(Math.min(most, wanted.length));
               if (sort) {
                 const keys = found.map((doc) => sortKey(doc, sort, writer));
                 for (const [i, key] of keys.entries()) expect(i === 0 || Buffer.compare(keys[i - 1] ?? key, key) <= 0).toBe(true);

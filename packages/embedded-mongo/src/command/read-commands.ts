@@ -3,6 +3,7 @@ import { integerValue } from '../bson/arithmetic.ts';
 import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { valueIdentity } from '../bson/key-encoding.ts';
 import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
+import { countDocuments } from '../plan/count-documents.ts';
 import { findDocuments } from '../plan/find-documents.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern } from '../query/key-pattern.ts';
@@ -76,19 +77,11 @@ function killCursors(request: Request, { cursors }: CommandContext): Reply {
 function count(request: Request, { catalog }: CommandContext): Reply {
   const fields = commandFields(request, ['query', 'limit', 'skip']);
   const collection = catalog.find(request.database, collectionName(request));
-  const query = fields.doc('query') ?? {};
-  const filter = compileFilter(query);
+  const filter = compileFilter(fields.doc('query') ?? {});
   const skip = fields.count('skip') ?? 0;
   const limit = fields.count('limit') || Number.POSITIVE_INFINITY;
   if (!collection) return { fields: { n: 0 } };
-  let found = collection.count;
-  if (Object.keys(query).length > 0) {
-    found = 0;
-    const wanted = skip + limit;
-    for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, timeLimit: request.timeLimit })) {
-      if (++found >= wanted) break;
-    }
-  }
+  const found = countDocuments(collection, filter, skip + limit, request.timeLimit);
   return { fields: { n: integerValue(Math.min(limit, Math.max(0, found - skip))) } };
 }
 

@@ -1,6 +1,8 @@
+import { toNumber } from '../bson/arithmetic.ts';
+import { isNumber, type Value } from '../bson/value.ts';
 import type { Conjunct, Filter } from '../query/filter.ts';
 import type { KeyPattern } from '../query/key-pattern.ts';
-import { testPredicate } from '../query/predicate.ts';
+import { type Predicate, testPredicate } from '../query/predicate.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { KeyRange } from '../storage/key-table.ts';
 import type { ReadableIndex } from '../storage/secondary-index.ts';
@@ -62,6 +64,35 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
     };
   }
   return best;
+}
+
+/**
+ * The keys of exactly those documents that match, where an index tells it by itself: the filter is nothing but single values of its first fields.
+ *
+ * @returns undefined when the documents have to be looked at
+ */
+export function coveringRanges(
+  collection: Collection,
+  { exact, conjuncts }: Filter,
+): { readonly index: ReadableIndex; readonly ranges: readonly KeyRange[] } | undefined {
+  if (!exact || conjuncts.length === 0 || !conjuncts.every(({ predicate }) => asksForKeys(predicate))) return undefined;
+  const fields = new Set(conjuncts.map(({ path }) => path)).size;
+  for (const index of collection.indexes) {
+    if (index.multikey || index.sparse || index.partial) continue;
+    const { ranges, pointFields, hasRange } = indexBounds(index, conjuncts);
+    if (pointFields === fields && !hasRange) return { index, ranges };
+  }
+  return undefined;
+}
+
+/** True when a value passes exactly if its key is one of the operands' keys. Null is left out, whose key missing fields have too, and NaN. */
+function asksForKeys(predicate: Predicate): boolean {
+  if (predicate.op === 'eq') return hasOwnKey(predicate.operand);
+  return predicate.op === 'in' && predicate.patterns.length === 0 && predicate.operands.every(hasOwnKey);
+}
+
+function hasOwnKey(operand: Value): boolean {
+  return typeof operand === 'string' || typeof operand === 'boolean' || (isNumber(operand) && !Number.isNaN(toNumber(operand)));
 }
 
 function indexBounds(index: ReadableIndex, conjuncts: readonly Conjunct[]): Bounds {

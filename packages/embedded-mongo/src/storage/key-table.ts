@@ -48,6 +48,13 @@ export class KeyTable {
     }
   }
 
+  /** How many entries a range has, up to `most`. */
+  count({ from, to }: KeyRange, most: number): number {
+    const entries = `SELECT 1 FROM ${this.#table} WHERE ${this.#key} >= ? AND ${this.#key} < ? LIMIT ?`;
+    const row: unknown = this.#statement(`SELECT count(*) FROM (${entries})`).get(from, to, most);
+    return Number(Array.isArray(row) ? row[0] : 0);
+  }
+
   #page(range: KeyRange, reverse: boolean, last: Position | undefined, size: number): Position[] {
     const key = this.#key;
     const order = reverse ? `ORDER BY ${key} DESC, record DESC` : `ORDER BY ${key}, record`;
