@@ -1,8 +1,8 @@
 import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { createUserTurns } from '@wharf/pace';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
 import { toStoredSum } from './upload-record.ts';
-import { createUserTurns } from './user-turns.ts';
 import { toSession } from './write-session-store.ts';
 
 /** Uploads of one file that are looked at: each may have a map of thousands of parts. */

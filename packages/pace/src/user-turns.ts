@@ -1,10 +1,10 @@
-import { createGate, type Gate } from '@wharf/pace';
+import { createGate, type Gate } from './gate.ts';
 
 /** Runs work of a user, in the order in which it was asked for; of nobody in particular (undefined) at once. */
 export type UserTurns = <Result>(userId: number | undefined, work: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Lets one work of each user run at a time. An embedded store answers nobody else while it reads all uploads of somebody, and a user may ask a thousand
+ * Lets one work of each user run at a time. An embedded store answers nobody else while it looks at all that one user has, and a user may ask for that many
  * times at once: so the others have their turns in between.
  */
 export function createUserTurns(): UserTurns {
