@@ -22,7 +22,7 @@ it('whoever lists tasks makes the store read their own, and not those of everybo
     );
   await add(ANN, TASKS);
   await add(BOB, 3);
-  const listed = async (scope: typeof EVERYBODY) => {
+  const listed = async (scope: { creatorId: number | undefined }) => {
     const names: string[] = [];
     for await (const { name } of engine.control.list({ list: 'idle', done: false, skip: 0, limit: 0 }, scope)) names.push(name);
     return names.length;
@@ -37,7 +37,10 @@ it('whoever lists tasks makes the store read their own, and not those of everybo
 it.each([
   ['many late pages', (engine: TaskEngine) => pageOf(engine, ANN.id, TASKS - 1)],
   ['all that failed to be tried again, many times,', (engine: TaskEngine) => engine.retryFailed('idle', { creatorId: ANN.id })],
-  ['all that were cancelled to be forgotten, many times,', (engine: TaskEngine) => engine.clear('idle', [TASK_STATE.canceled], { creatorId: ANN.id })],
+  [
+    'all that were cancelled to be forgotten, many times,',
+    (engine: TaskEngine) => engine.clear('idle', [TASK_STATE.canceled], { creatorId: ANN.id }),
+  ],
 ])('whoever asks for %s at once lets others have their turns in between', async (_, ask) => {
   const engine = await place.open([idle], { concurrencyOf: async () => 0 });
   await engine.addAll(
