@@ -122,6 +122,28 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     expect(await page.getByRole('link', { name: 'up' }).getAttribute('href')).toBe(`${folder.path}/x%20y.txt#end`);
   });
 
+  test('a markdown text that costs far more than its length stays as it is, and the page goes on', { timeout: 60_000 }, async () => {
+    const folder = await world.folder('costly');
+    const texts = { 'marks.md': '*a_'.repeat(20_000), 'deep.md': `${'> '.repeat(20_000)}a` };
+    for (const [name, text] of Object.entries(texts)) {
+      await writeFile(join(folder.disk, name), text);
+      await show(`${folder.path}/${name}`);
+      await page
+        .locator('.viewer-page pre')
+        .filter({ hasText: text.slice(0, 60) })
+        .waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await writeFile(
+      join(folder.disk, 'links.md'),
+      '# Links\n\n<svg><a xlink:href="http://127.0.0.1:1/"><text y="9">in it</text></a></svg><map name="m"><area href="http://127.0.0.1:1/"></map>\n',
+    );
+    await show(`${folder.path}/links.md`);
+    await page.getByRole('heading', { name: 'Links' }).waitFor();
+    expect(await page.locator('.viewer-page :is(svg, map, area)').count()).toBe(0);
+  });
+
   test('two fingers make a picture larger, and one leads to the next', async () => {
     const folder = await world.folder('touched');
     writeSampleTree(folder.disk);

@@ -1,9 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isAvailable, isMissing, makeTempDir, startStandalone } from '@wharf/harness';
 import type { Browser, Page } from 'puppeteer-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { put } from './support/files.ts';
 import { createFinder, openFirefox, watchFirefox } from './support/firefox.ts';
+import { hostileFiles, isShown } from './support/hostile-files.ts';
 import { buildWebPage } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
 
@@ -141,5 +145,31 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
     await find.menuItem('Log out').click();
     await find.button('Log in').wait();
     expect(said).toEqual([]);
+  });
+
+  test('files and names of somebody else are shown without a script having run (C10)', { timeout: 300_000 }, async () => {
+    const beacons: string[] = [];
+    const elsewhere = createServer((request, response) => {
+      beacons.push(request.url ?? '');
+      response.end();
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void elsewhere.close());
+    const files = hostileFiles(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/beacon`);
+    const { path } = await world.folder('hostile');
+    for (const { name, content } of files) await put(world.admin, world.base, `${path}/${name}`, content);
+    await put(world.admin, world.base, `${path}/marks.md`, '*a_'.repeat(20_000));
+    // A page of the site without scripts, which would take the login for one that has ended.
+    await page.goto(`${world.base}/ping`);
+    await page.evaluate((token) => localStorage.setItem('wharf.token', token), world.admin.token ?? '');
+    for (const name of [...files.map((file) => file.name), 'marks.md']) {
+      await page.goto(`${world.base}${path}/${encodeURIComponent(name)}`);
+      await page.waitForFunction(isShown(name));
+    }
+    await find.text('*a_*a_').wait();
+    expect(await page.evaluate(() => localStorage.getItem('ran'))).toBeNull();
+    expect(beacons).toEqual([]);
+    // The policy is heard while a text is cleaned, and for nothing else.
+    expect(said.filter((text) => !/inline (style|event handler)|style-src-attr|script-src-attr/.test(text))).toEqual([]);
   });
 });

@@ -14,4 +14,5 @@ export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';
 export { sortInTurns } from './sort-in-turns.ts';
 export { createTurns } from './turns.ts';
 export { unlessAborted } from './unless-aborted.ts';
+export { createUserTurns, type UserTurns } from './user-turns.ts';
 export { withoutEnd } from './without-end.ts';

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { TaskModels, TaskRecord } from '@wharf/models';
+import { createUserTurns } from '@wharf/pace';
 import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-lease.ts';
 import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
@@ -38,6 +39,11 @@ export interface TaskControl {
   anyCanceling(ids: readonly string[]): Promise<boolean>;
 }
 
+interface FoundTasks extends AsyncIterable<ShownRecord> {
+  next(): Promise<ShownRecord | null>;
+  close(): Promise<void>;
+}
+
 type Change = Partial<Omit<TaskRecord, '_id' | 'updated_at' | 'revision' | 'fence'>>;
 /** From a state described by a filter to another one. */
 type Step = readonly [filter: Readonly<Record<string, unknown>>, change: Change];
@@ -52,6 +58,10 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
     forget: false,
     ...(creatorId === undefined ? {} : { creator_id: creatorId }),
   });
+
+  const inTurn = createUserTurns();
+  /** Of changes to all, which take longer: a list is not to wait for them. */
+  const inTurnToChange = createUserTurns();
 
   const get = async (id: string, list: string, scope: TaskScope): Promise<TaskRecord> => {
     const record = await tasks.findOne({ _id: id, ...visible(list, scope) }).lean<TaskRecord>();
@@ -69,7 +79,16 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
         .skip(skip)
         .limit(limit)
         .batchSize(BATCH);
-      yield* query.lean<ShownRecord[]>().cursor() as AsyncIterable<ShownRecord>;
+      const found = query.lean<ShownRecord[]>().cursor() as FoundTasks;
+      try {
+        // The first of a late page: the store steps over all before it.
+        const first = await inTurn(scope.creatorId, () => found.next());
+        if (first === null) return;
+        yield first;
+        yield* found;
+      } finally {
+        await found.close();
+      }
     },
 
     async apply(action, id, list, scope) {
@@ -89,12 +108,12 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
 
     async clear(list, states, scope) {
       const filter = { ...visible(list, scope), done: true, state: { $in: [...states] } };
-      await updateInSteps({ tasks }, filter, { $set: { forget: true }, ...stamp });
+      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, { $set: { forget: true }, ...stamp }));
     },
 
     async retryFailed(list, scope) {
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
-      await updateInSteps({ tasks }, filter, { $set: queuedAgain(clock.now()), ...stamp });
+      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, { $set: queuedAgain(clock.now()), ...stamp }));
     },
 
     async countRetried(list, scope, ids) {

@@ -49,6 +49,12 @@ export function hostileFiles(beacon: string): HostileFile[] {
   ].map(({ name, content }) => ({ name: name.replaceAll('/', '_'), content }));
 }
 
+/** A script that tells whether the page shows a file: its name, and what there is to see of it. */
+export function isShown(name: string): string {
+  const stage = `document.querySelector('[role="dialog"] .viewer-stage')?.textContent ?? 'Loading…'`;
+  return `document.querySelector('.viewer-name')?.textContent === ${JSON.stringify(name)} && ${stage} !== 'Loading…'`;
+}
+
 /** A PDF that calls the beacon when it is opened. */
 function pdf(beacon: string): string {
   return `%PDF-1.4

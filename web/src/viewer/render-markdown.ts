@@ -1,27 +1,40 @@
 import { call } from '../api/call.ts';
 import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
 import { me } from '../session.ts';
+import { startWorker } from '../workers.ts';
+import type { FromMarkdownThread } from './markdown-worker.ts';
+import workerAddress from './markdown-worker.ts?worker&url';
 import './prose.css';
 
-/** What would change the page around the text, or ask the viewer for something. */
+/** What would change the page around the text, or ask the viewer for something; and links that are no `<a href>`, which would open in place of the page. */
 const FORBIDDEN = {
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'select', 'textarea', 'dialog'],
+  USE_PROFILES: { html: true },
+  FORBID_TAGS: ['style', 'form', 'input', 'button', 'select', 'textarea', 'dialog', 'map', 'area'],
   FORBID_ATTR: ['style', 'class', 'autofocus'],
 };
 
 /** Pictures beside one text that are fetched; of more the words are left. */
 const MAX_PICTURES = 100;
 
+/** How long a thread may take for one text, in milliseconds: some cost it far more than their length. */
+const MAX_MS = 3_000;
+/** What is longer, in UTF-16 units, the page would take long to look through. */
+const MAX_HTML = 4_000_000;
+
 /**
  * Markdown of somebody else as elements: no script, no style, no form, links that open elsewhere. Addresses without a site mean what lies beside the text.
+ *
+ * A text that takes too long, or that nobody can make sense of, stays as it is.
  *
  * @param folder where the text lies. @returns nodes that are shown once; their pictures come by and by
  */
 export async function renderMarkdown(text: string, folder: string): Promise<Node[]> {
-  const [{ Marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
-  // Fields are taken out below: what is done and what is not is said by signs.
-  const marking = new Marked({ renderer: { checkbox: ({ checked }) => (checked ? '☑ ' : '☐ ') } });
-  const html = await marking.parse(text, { gfm: true, async: true });
+  const [html, { default: purify }] = await Promise.all([htmlOf(text), import('dompurify')]);
+  if (html === undefined || html.length > MAX_HTML) {
+    const plain = document.createElement('pre');
+    plain.textContent = text;
+    return [plain];
+  }
   const fragment = purify.sanitize(html, { ...FORBIDDEN, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
   for (const link of fragment.querySelectorAll('a[href]')) {
     link.setAttribute('rel', 'noopener noreferrer');
@@ -42,6 +55,25 @@ export async function renderMarkdown(text: string, folder: string): Promise<Node
   }
   void showPictures(near.slice(0, MAX_PICTURES));
   return [...fragment.childNodes];
+}
+
+/** Made in a thread, which can be ended. @returns undefined: not in time, or not at all */
+async function htmlOf(text: string): Promise<string | undefined> {
+  const worker = startWorker(workerAddress);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    return await new Promise<string | undefined>((resolve) => {
+      worker.addEventListener('error', () => resolve(undefined));
+      worker.addEventListener('message', ({ data }: MessageEvent<FromMarkdownThread>) => {
+        if (data !== 'ready') return resolve(data.html);
+        timer = setTimeout(() => resolve(undefined), MAX_MS);
+        worker.postMessage(text);
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    worker.terminate();
+  }
 }
 
 /** One after the other: each is asked for its signature. What is not there, or not for this viewer, leaves its words. */

@@ -11,6 +11,13 @@ it('finds those of a film, with what tells them apart', () => {
   expect(subtitlesOf('none.mp4', names)).toEqual([]);
 });
 
+it('takes thirty of a film at most, the first by name', () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `Film.${String(index).padStart(4, '0')}.srt`).reverse();
+  const found = subtitlesOf('Film.mp4', names);
+  expect(found.length).toBe(30);
+  expect(found.at(-1)).toEqual({ name: 'Film.0029.srt', label: '0029' });
+});
+
 it('leaves WebVTT as it is', () =>
   expect(toVtt('WEBVTT\n\n00:01.000 --> 00:02.000\nHello')).toBe('WEBVTT\n\n00:01.000 --> 00:02.000\nHello'));
 

@@ -2,6 +2,8 @@ import { extensionOf } from '../files/sort-entries.ts';
 
 /** Kinds that can be shown over a film: the browser's own, and the one that is made into it. */
 const KINDS = ['vtt', 'srt'];
+/** Each is read before the film begins, and others may have put thousands beside it. */
+const MAX_TRACKS = 30;
 
 /** A file of subtitles beside a film. */
 export interface Subtitles {
@@ -10,7 +12,7 @@ export interface Subtitles {
   readonly label: string;
 }
 
-/** Those whose names begin with that of the film. */
+/** Those whose names begin with that of the film: the first of them by name. */
 export function subtitlesOf(film: string, names: Iterable<string>): Subtitles[] {
   const stem = withoutExtension(film).toLowerCase();
   const found: Subtitles[] = [];
@@ -20,7 +22,7 @@ export function subtitlesOf(film: string, names: Iterable<string>): Subtitles[] 
     if (own.toLowerCase() !== stem && !own.toLowerCase().startsWith(`${stem}.`)) continue;
     found.push({ name, label: own.slice(stem.length + 1) || name });
   }
-  return found.sort((one, other) => one.name.localeCompare(other.name));
+  return found.sort((one, other) => one.name.localeCompare(other.name)).slice(0, MAX_TRACKS);
 }
 
 /** Subtitles as browsers take them. Of SubRip the times differ by a comma, and its marks are mostly those of WebVTT. */

@@ -1,10 +1,11 @@
 import { compilePipeline } from '../aggregate/pipeline.ts';
+import { integerValue, toSafeInteger } from '../bson/arithmetic.ts';
 import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { type Doc, getField, isDoc, isNumber, type Value } from '../bson/value.ts';
-import { countByKeys, findDocuments } from '../plan/find-documents.ts';
-import { compileFilter, type Filter } from '../query/filter.ts';
+import { countDocuments } from '../plan/count-documents.ts';
+import { findDocuments } from '../plan/find-documents.ts';
+import { compileFilter } from '../query/filter.ts';
 import { type KeyPattern, parseKeyPattern } from '../query/key-pattern.ts';
-import type { Collection } from '../storage/collection.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext, Handler } from './handler.ts';
 import type { Reply } from './reply.ts';
@@ -24,10 +25,14 @@ function aggregate(request: Request, { catalog, cursors, now }: CommandContext):
   const { filter, sort, rest } = leadingStages(pipeline);
   const run = compilePipeline(rest, request.timeLimit);
   const collection = catalog.find(request.database, name);
-  const found = collection
-    ? (counted(collection, compileFilter(filter), rest) ??
-      findDocuments(collection, { filter: compileFilter(filter), sort, limit: undefined, timeLimit: request.timeLimit }))
-    : [];
+  const compiled = compileFilter(filter);
+  const counted = sort === undefined ? countOnly(rest) : undefined;
+  if (collection && counted) {
+    const n = countDocuments(collection, compiled, counted.most, request.timeLimit);
+    const documents = encodeEach(n === 0 ? [] : [counted.show(n)]);
+    return { batch: cursors.open(`${request.database}.${name}`, documents, request.timeLimit, batchSize, false) };
+  }
+  const found = collection ? findDocuments(collection, { filter: compiled, sort, limit: undefined, timeLimit: request.timeLimit }) : [];
   const documents = encodeEach(run(documentsOf(found), now()));
   return { batch: cursors.open(`${request.database}.${name}`, documents, request.timeLimit, batchSize, false) };
 }
@@ -59,28 +64,19 @@ function leadingStages(pipeline: readonly Value[]): LeadingStages {
   };
 }
 
-/** As many documents as match, with nothing in them: for stages that ask how many there are and nothing else. Undefined: they have to be read. */
-function counted(collection: Collection, filter: Filter, stages: readonly Value[]): Iterable<{ doc: Doc }> | undefined {
-  const asksForNoField =
-    stages.at(-1) !== undefined && stages.every((stage, i) => (i < stages.length - 1 ? isSlice(stage) : isCount(stage)));
-  const count = asksForNoField ? countByKeys(collection, filter) : undefined;
-  return count === undefined ? undefined : repeat({ doc: {} }, count);
+/** What clients ask for to count documents, perhaps up to a limit: `[{$limit}, {$group: {_id: 1, n: {$sum: 1}}}]`. */
+function countOnly(stages: readonly Value[]): { readonly most: number; readonly show: (n: number) => Doc } | undefined {
+  const limit = stages.length === 2 ? toSafeInteger(operandOf(stages[0], '$limit')) : undefined;
+  const group = stages.length === (limit === undefined ? 1 : 2) ? operandOf(stages.at(-1), '$group') : undefined;
+  if (!isDoc(group)) return undefined;
+  const { _id: id = null, n: sum, ...others } = group;
+  const isOfOnes = isDoc(sum) && Object.keys(sum).length === 1 && toSafeInteger(sum['$sum']) === 1;
+  if (!isOfOnes || Object.keys(others).length > 0 || !(id === null || isNumber(id))) return undefined;
+  return { most: limit ?? Number.POSITIVE_INFINITY, show: (count) => ({ _id: id, n: integerValue(count) }) };
 }
 
-function isSlice(stage: Value): boolean {
-  return isDoc(stage) && (Object.hasOwn(stage, '$skip') || Object.hasOwn(stage, '$limit'));
-}
-
-/** As drivers count: `{$group: {_id: 1, n: {$sum: 1}}}`. */
-function isCount(stage: Value): boolean {
-  const group = isDoc(stage) ? getField(stage, '$group') : undefined;
-  if (!isDoc(group)) return false;
-  const isSumOfNumber = (sum: Value) => isDoc(sum) && Object.keys(sum).length === 1 && isNumber(getField(sum, '$sum') ?? null);
-  return Object.entries(group).every(([name, value]) => (name === '_id' ? isNumber(value) : isSumOfNumber(value)));
-}
-
-function* repeat<T>(value: T, count: number): Generator<T> {
-  for (let i = 0; i < count; i += 1) yield value;
+function operandOf(stage: Value | undefined, name: string): Value | undefined {
+  return isDoc(stage) ? getField(stage, name) : undefined;
 }
 
 function* documentsOf(found: Iterable<{ doc: Doc }>): Generator<Doc> {

@@ -3,7 +3,8 @@ import { integerValue } from '../bson/arithmetic.ts';
 import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { valueIdentity } from '../bson/key-encoding.ts';
 import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
-import { countByKeys, findDocuments } from '../plan/find-documents.ts';
+import { countDocuments } from '../plan/count-documents.ts';
+import { findDocuments } from '../plan/find-documents.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern } from '../query/key-pattern.ts';
 import { parsePath, someLeaf } from '../query/path.ts';
@@ -80,14 +81,7 @@ function count(request: Request, { catalog }: CommandContext): Reply {
   const skip = fields.count('skip') ?? 0;
   const limit = fields.count('limit') || Number.POSITIVE_INFINITY;
   if (!collection) return { fields: { n: 0 } };
-  let found = countByKeys(collection, filter);
-  if (found === undefined) {
-    found = 0;
-    const wanted = skip + limit;
-    for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, timeLimit: request.timeLimit })) {
-      if (++found >= wanted) break;
-    }
-  }
+  const found = countDocuments(collection, filter, skip + limit, request.timeLimit);
   return { fields: { n: integerValue(Math.min(limit, Math.max(0, found - skip))) } };
 }
 

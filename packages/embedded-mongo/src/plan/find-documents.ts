@@ -36,15 +36,6 @@ export function* findDocuments(collection: Collection, query: FindQuery): Genera
   yield* matches(collection, records, query);
 }
 
-/** How many documents match, where that is known without reading them; else undefined. */
-export function countByKeys(collection: Collection, filter: Filter): number | undefined {
-  if (filter.exact && filter.conjuncts.length === 0) return collection.count;
-  const plan = choosePlan(collection, filter, undefined);
-  if (plan.kind === 'all' || !plan.isExact) return undefined;
-  const { table } = plan.index;
-  return plan.ranges.reduce((sum, range) => sum + table.count(range), 0);
-}
-
 /** A query that asks for something, but reads everything. */
 function noteScan(collection: Collection, { exact, conjuncts }: Filter, plan: Plan): void {
   const asksForAll = exact && conjuncts.length === 0;

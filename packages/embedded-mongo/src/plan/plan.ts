@@ -1,7 +1,8 @@
+import { toNumber } from '../bson/arithmetic.ts';
 import { isNumber, type Value } from '../bson/value.ts';
 import type { Conjunct, Filter } from '../query/filter.ts';
 import type { KeyPattern } from '../query/key-pattern.ts';
-import { testPredicate } from '../query/predicate.ts';
+import { type Predicate, testPredicate } from '../query/predicate.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { KeyRange } from '../storage/key-table.ts';
 import type { ReadableIndex } from '../storage/secondary-index.ts';
@@ -20,8 +21,6 @@ export type Plan =
       readonly isSorted: boolean;
       /** False: all that the index has are candidates. */
       readonly isNarrow: boolean;
-      /** True when every candidate matches, by its key alone. */
-      readonly isExact: boolean;
     };
 
 /** Several values for several fields multiply; beyond this many ranges the remaining fields are left to the filter. Those of one field are as many as were asked for. */
@@ -49,15 +48,7 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
     const bounds = indexBounds(index, filter.conjuncts);
     // Of one `_id` there is one document at most: no other index knows better, and it is in any order.
     if (index === collection.idIndex && bounds.pointFields > 0 && bounds.ranges.length === 1)
-      return {
-        kind: 'index',
-        index,
-        ranges: bounds.ranges,
-        reverse: false,
-        isSorted: true,
-        isNarrow: true,
-        isExact: isExact(index, filter, bounds),
-      };
+      return { kind: 'index', index, ranges: bounds.ranges, reverse: false, isSorted: true, isNarrow: true };
     if (index.sparse && !excludesMissing(index, filter.conjuncts)) continue;
     const direction = sort && !index.multikey ? sortDirection(index, sort, bounds) : undefined;
     const score = bounds.pointFields * 4 + (bounds.hasRange ? 2 : 0) + (direction === undefined ? 0 : 3);
@@ -70,25 +61,38 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
       reverse: direction === 'backward',
       isSorted: direction !== undefined,
       isNarrow: bounds.pointFields > 0 || bounds.hasRange || index.partial !== undefined,
-      isExact: isExact(index, filter, bounds),
     };
   }
   return best;
 }
 
-/** Whether the points of an index are all that the filter asks for. Not told of ranges, of null, which also stands for a missing field, and of what has parts. */
-function isExact(index: ReadableIndex, filter: Filter, { pointFields }: Bounds): boolean {
-  if (!filter.exact || index.multikey) return false;
-  const fixed = new Set(index.fields.slice(0, pointFields).map((field) => field.name));
-  return filter.conjuncts.every(({ path, predicate }) => {
-    if (!fixed.has(path)) return false;
-    if (predicate.op === 'eq') return isScalar(predicate.operand);
-    return predicate.op === 'in' && predicate.patterns.length === 0 && predicate.operands.every(isScalar);
-  });
+/**
+ * The keys of exactly those documents that match, where an index tells it by itself: the filter is nothing but single values of its first fields.
+ *
+ * @returns undefined when the documents have to be looked at
+ */
+export function coveringRanges(
+  collection: Collection,
+  { exact, conjuncts }: Filter,
+): { readonly index: ReadableIndex; readonly ranges: readonly KeyRange[] } | undefined {
+  if (!exact || conjuncts.length === 0 || !conjuncts.every(({ predicate }) => asksForKeys(predicate))) return undefined;
+  const fields = new Set(conjuncts.map(({ path }) => path)).size;
+  for (const index of collection.indexes) {
+    if (index.multikey || index.sparse || index.partial) continue;
+    const { ranges, pointFields, hasRange } = indexBounds(index, conjuncts);
+    if (pointFields === fields && !hasRange) return { index, ranges };
+  }
+  return undefined;
 }
 
-function isScalar(value: Value): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || isNumber(value);
+/** True when a value passes exactly if its key is one of the operands' keys. Null is left out, whose key missing fields have too, and NaN. */
+function asksForKeys(predicate: Predicate): boolean {
+  if (predicate.op === 'eq') return hasOwnKey(predicate.operand);
+  return predicate.op === 'in' && predicate.patterns.length === 0 && predicate.operands.every(hasOwnKey);
+}
+
+function hasOwnKey(operand: Value): boolean {
+  return typeof operand === 'string' || typeof operand === 'boolean' || (isNumber(operand) && !Number.isNaN(toNumber(operand)));
 }
 
 function indexBounds(index: ReadableIndex, conjuncts: readonly Conjunct[]): Bounds {

@@ -48,11 +48,11 @@ export class KeyTable {
     }
   }
 
-  /** How many records a range has. */
-  count(range: KeyRange): number {
-    const key = this.#key;
-    const counted = this.#statement(`SELECT count(*) FROM ${this.#table} WHERE ${key} >= ? AND ${key} < ?`);
-    return Number(firstColumn(counted.get(range.from, range.to)));
+  /** How many entries a range has, up to `most`. */
+  count({ from, to }: KeyRange, most: number): number {
+    const entries = `SELECT 1 FROM ${this.#table} WHERE ${this.#key} >= ? AND ${this.#key} < ? LIMIT ?`;
+    const row: unknown = this.#statement(`SELECT count(*) FROM (${entries})`).get(from, to, most);
+    return Number(firstColumn(row));
   }
 
   #page(range: KeyRange, reverse: boolean, last: Position | undefined, size: number): Position[] {

@@ -80,6 +80,8 @@ const of = (name: string) =>
     [{ waiting: 1, kind: 1, creator_id: 1, run_at: 1 }],
     [{ state: 1, lease_until: 1 }],
     [{ list: 1, done: 1, created_at: -1 }],
+    // Of a list one user's alone: whoever has none would look at those of all others.
+    [{ creator_id: 1, list: 1, done: 1, created_at: -1 }],
     [{ creator_id: 1, done: 1, created_at: -1 }],
     [{ done: 1, created_at: -1 }],
     [{ done: 1, forget: 1, end_time: -1 }],

@@ -1,5 +1,5 @@
 import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
-import { lasts } from '@wharf/pace';
+import { createUserTurns, lasts } from '@wharf/pace';
 import type { StoreConnection } from '@wharf/service-kit';
 import { LONGEST_CLAIM_MS, type UploadSession, type UploadStore } from '../domain/uploads/upload-session.ts';
 import { toStoredSum } from './upload-record.ts';
@@ -15,6 +15,7 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
     upload_state: { $in: ['beginning', 'receiving'] },
     ...(userId !== undefined && { user_id: userId }),
   });
+  const inTurn = createUserTurns();
   const many = (records: WriteSessionRecord[]) => records.map(toUploadSession).filter((session) => session !== undefined);
   const claimPath = (key: string) => `upload.claims.${key}`;
   const change = async (filter: object, update: object) =>
@@ -25,19 +26,22 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
     async findSame(userId, { path, sizeBytes, hashes }) {
       const alike = Object.entries(hashes ?? {}).map(([name, digest]) => ({ [`upload.hashes.${name}`]: digest }));
       if (hashes && alike.length === 0) return [];
-      const found = model.find({ upload_state: 'receiving', user_id: userId, path, size: sizeBytes, ...(hashes && { $or: alike }) });
-      return many(await found.sort({ 'upload.created_at': -1, _id: 1 }).limit(MAX_SAME).lean<WriteSessionRecord[]>());
+      const same = { upload_state: 'receiving', user_id: userId, path, size: sizeBytes, ...(hashes && { $or: alike }) };
+      const newest = () => model.find(same).sort({ 'upload.created_at': -1, _id: 1 }).limit(MAX_SAME).lean<WriteSessionRecord[]>().exec();
+      return many(await inTurn(userId, newest));
     },
     async list(userId, { offset, limit }) {
-      const found = model.find(unfinished(userId)).sort({ 'upload.created_at': 1, _id: 1 }).skip(offset).limit(limit);
-      return many(await found.lean<WriteSessionRecord[]>());
+      const oldest = () => model.find(unfinished(userId)).sort({ 'upload.created_at': 1, _id: 1 }).skip(offset).limit(limit);
+      return many(await inTurn(userId, () => oldest().lean<WriteSessionRecord[]>().exec()));
     },
     count: (userId) => model.countDocuments(unfinished(userId)),
     async spooledBytes(userId, spoolId) {
-      const [sum] = await model.aggregate<{ bytes: number }>([
-        { $match: { ...unfinished(userId), 'upload.spool': spoolId } },
-        { $group: { _id: null, bytes: { $sum: '$size' } } },
-      ]);
+      const summed = () =>
+        model.aggregate<{ bytes: number }>([
+          { $match: { ...unfinished(userId), 'upload.spool': spoolId } },
+          { $group: { _id: null, bytes: { $sum: '$size' } } },
+        ]);
+      const [sum] = await inTurn(userId, () => summed().exec());
       return sum?.bytes ?? 0;
     },
     userIds: () => model.distinct('user_id', unfinished(undefined)),
