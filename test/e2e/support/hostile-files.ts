@@ -51,7 +51,7 @@ export function hostileFiles(beacon: string): HostileFile[] {
 
 /** A script that tells whether the page shows a file: its name, and what there is to see of it. */
 export function isShown(name: string): string {
-  const stage = `document.querySelector('[role="dialog"] .viewer-stage')?.textContent ?? 'Loading…'`;
+  const stage = `(document.querySelector('[role="dialog"] .viewer-stage')?.textContent ?? 'Loading…')`;
   return `document.querySelector('.viewer-name')?.textContent === ${JSON.stringify(name)} && ${stage} !== 'Loading…'`;
 }
 
