@@ -62,8 +62,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const models = taskModelsOf(options.store, options.owner);
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
-  const control = createTaskControl(models, clock);
   const room = createStoreRoom(options.store);
+  const control = createTaskControl(models, clock, (creatorId, count) =>
+    openLimit.take(Array.from({ length: count }, () => ({ creator: creatorId === 0 ? undefined : { id: creatorId } }))),
+  );
   const openLimit = createOpenLimit({
     countOpen: control.countOpen,
     countAll: () => models.tasks.estimatedDocumentCount().exec(),
@@ -113,8 +115,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       worker.wakeOthers([]);
     },
     async retryFailed(list, scope) {
-      await control.retryFailed(list, scope);
-      worker.changed([]);
+      await control.retryFailed(list, scope).finally(() => worker.changed([]));
     },
     async hurry(kind) {
       await queue.hurry(kind.name, HURRIED_AT_A_TIME);

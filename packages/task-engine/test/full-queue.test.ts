@@ -4,7 +4,8 @@ import { makeTempDir } from '@wharf/harness';
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind, type TaskEngine, type TaskEngineOptions } from '../src/index.ts';
-import { ANN, type Installation, idle, openInstallation } from './installation.ts';
+import { TASK_STATE } from '../src/task-state.ts';
+import { ANN, BOB, type Installation, idle, openInstallation } from './installation.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -71,4 +72,21 @@ it('long lists of what tasks are about need room in the store, and short ones no
   await expect(add(2_000)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
   expect(asked).toEqual([expect.closeTo(8_000, -3), expect.closeTo(198_000, -3)]);
   expect([heldBytes, await place.models.tasks.countDocuments({ done: false })]).toEqual([0, 2]);
+});
+
+it.each([
+  ['by name', (engine: TaskEngine, ids: readonly string[]) => engine.apply('retry', ids, 'idle', { creatorId: ANN.id })],
+  ['all that failed', async (engine: TaskEngine) => new Map([['', await engine.retryFailed('idle', { creatorId: undefined }).catch((error: unknown) => error)]])],
+])('tasks that are retried count as new ones do: %s', async (_how, retry) => {
+  const { place, engine } = await open(undefined, { tasksOfAll: 100 });
+  const open90 = () => engine.addAll(idle, Array.from({ length: 90 }, () => ({ name: 'one', creator: ANN, input: {} })));
+  const ended = (await open90()).map(({ _id }) => _id);
+  await engine.apply('cancel', ended, 'idle', { creatorId: ANN.id });
+  await place.models.tasks.updateMany({}, { $set: { state: TASK_STATE.failed, done: true } });
+  await engine.apply('pause', (await open90()).map(({ _id }) => _id), 'idle', { creatorId: ANN.id });
+  const refusals = [...(await retry(engine, ended)).values()];
+  expect(refusals).toContainEqual(expect.objectContaining({ code: 'RATE_LIMITED' }));
+  expect(await place.models.tasks.countDocuments({ done: false })).toBeLessThanOrEqual(100);
+  // Somebody who has few finds a place.
+  await engine.add(idle, { name: 'one', creator: BOB, input: {} });
 });

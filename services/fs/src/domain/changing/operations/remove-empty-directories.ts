@@ -4,6 +4,7 @@ import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
+import { requirePermission } from '../../access/permissions.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { hasMore } from './has-more.ts';
@@ -110,6 +111,7 @@ async function remove(walk: Walk, folder: VirtualPath, located: Located<Mount>):
   await walk.beforeEach?.();
   // What was in it took its time.
   const { snapshot, actor, changes, signal } = await walk.operation();
+  requirePermission(actor, 'delete');
   if (!snapshot.rules.mayTouchWhole(actor, folder, 'write')) return false;
   const { driver, path } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
