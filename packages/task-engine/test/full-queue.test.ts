@@ -76,14 +76,27 @@ it('long lists of what tasks are about need room in the store, and short ones no
 
 it.each([
   ['by name', (engine: TaskEngine, ids: readonly string[]) => engine.apply('retry', ids, 'idle', { creatorId: ANN.id })],
-  ['all that failed', async (engine: TaskEngine) => new Map([['', await engine.retryFailed('idle', { creatorId: undefined }).catch((error: unknown) => error)]])],
+  [
+    'all that failed',
+    async (engine: TaskEngine) =>
+      new Map([['', await engine.retryFailed('idle', { creatorId: undefined }).catch((error: unknown) => error)]]),
+  ],
 ])('tasks that are retried count as new ones do: %s', async (_how, retry) => {
   const { place, engine } = await open(undefined, { tasksOfAll: 100 });
-  const open90 = () => engine.addAll(idle, Array.from({ length: 90 }, () => ({ name: 'one', creator: ANN, input: {} })));
+  const open90 = () =>
+    engine.addAll(
+      idle,
+      Array.from({ length: 90 }, () => ({ name: 'one', creator: ANN, input: {} })),
+    );
   const ended = (await open90()).map(({ _id }) => _id);
   await engine.apply('cancel', ended, 'idle', { creatorId: ANN.id });
   await place.models.tasks.updateMany({}, { $set: { state: TASK_STATE.failed, done: true } });
-  await engine.apply('pause', (await open90()).map(({ _id }) => _id), 'idle', { creatorId: ANN.id });
+  await engine.apply(
+    'pause',
+    (await open90()).map(({ _id }) => _id),
+    'idle',
+    { creatorId: ANN.id },
+  );
   const refusals = [...(await retry(engine, ended)).values()];
   expect(refusals).toContainEqual(expect.objectContaining({ code: 'RATE_LIMITED' }));
   expect(await place.models.tasks.countDocuments({ done: false })).toBeLessThanOrEqual(100);

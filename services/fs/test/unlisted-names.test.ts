@@ -24,7 +24,14 @@ const WAYS = {
     return openTree({ drivers: [localDriver], storages: [{ mount_path: '/x', driver: 'Local', addition }], rules: RULES });
   },
   async Crypt() {
-    const items = { remote_path: '/below', password: 'a password', encrypted_suffix: '.bin', filename_encryption: 'off', directory_name_encryption: 'false', filename_encoding: 'base64' };
+    const items = {
+      remote_path: '/below',
+      password: 'a password',
+      encrypted_suffix: '.bin',
+      filename_encryption: 'off',
+      directory_name_encryption: 'false',
+      filename_encoding: 'base64',
+    };
     const addition = JSON.stringify({ ...items, show_hidden: false });
     const storages = [{ mount_path: '/below' }, { mount_path: '/x', driver: 'Crypt', addition }];
     const tree = await openTree({ drivers: [cryptDriver], storages, rules: RULES });
@@ -34,16 +41,19 @@ const WAYS = {
   },
 } as const;
 
-it.each(Object.entries(WAYS))('what the settings of a storage leave out of listings is hidden by rules, and counts in quotas: %s', async (_kind, open) => {
-  const tree = await open();
-  const operation = tree.operation(actor({ permission: 0xffff & ~1 }));
-  expect(await tree.everything('/x')).toEqual(['/x/closed/in/']);
-  const request = { src_dir: '/x', dst_dir: '/x/other', names: ['closed'], overwrite: false, skip_existing: false };
-  const queue = async () => {};
-  for (const verb of ['copy', 'move'] as const) expect(await refusalOf(placeEntries(operation, request, verb, queue))).toEqual(DENIED);
-  expect(await refusalOf(placeEntries(operation, { ...request, src_dir: '/x/closed', names: ['in'] }, 'copy', queue))).toEqual(DENIED);
-  expect(await refusalOf(removeEntries(operation, { dir: '/x/closed', names: ['in'] }))).toEqual(DENIED);
-  expect(await tree.textOf('/x/closed/in/.kept')).toBe('kept');
-  const root = { path: vpath('/x'), located: tree.snapshot.table.locate(vpath('/x')) };
-  expect(await bytesBelow(operation, root)).toBe('kept'.length);
-});
+it.each(Object.entries(WAYS))(
+  'what the settings of a storage leave out of listings is hidden by rules, and counts in quotas: %s',
+  async (_kind, open) => {
+    const tree = await open();
+    const operation = tree.operation(actor({ permission: 0xffff & ~1 }));
+    expect(await tree.everything('/x')).toEqual(['/x/closed/in/']);
+    const request = { src_dir: '/x', dst_dir: '/x/other', names: ['closed'], overwrite: false, skip_existing: false };
+    const queue = async () => {};
+    for (const verb of ['copy', 'move'] as const) expect(await refusalOf(placeEntries(operation, request, verb, queue))).toEqual(DENIED);
+    expect(await refusalOf(placeEntries(operation, { ...request, src_dir: '/x/closed', names: ['in'] }, 'copy', queue))).toEqual(DENIED);
+    expect(await refusalOf(removeEntries(operation, { dir: '/x/closed', names: ['in'] }))).toEqual(DENIED);
+    expect(await tree.textOf('/x/closed/in/.kept')).toBe('kept');
+    const root = { path: vpath('/x'), located: tree.snapshot.table.locate(vpath('/x')) };
+    expect(await bytesBelow(operation, root)).toBe('kept'.length);
+  },
+);

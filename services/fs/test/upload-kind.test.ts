@@ -173,6 +173,9 @@ it.each([
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const kind = uploadKind(area, async () => tree.operation(without('access_without_password')));
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: true, hashes: {}, hadPassword });
-  const run = kind.run(createTestRun({ signal }).begin(input)).then(() => 'done', (error: unknown) => AppError.from(error).code);
+  const run = kind.run(createTestRun({ signal }).begin(input)).then(
+    () => 'done',
+    (error: unknown) => AppError.from(error).code,
+  );
   expect([await run, await tree.textOf('/f')]).toEqual([outcome, content]);
 });

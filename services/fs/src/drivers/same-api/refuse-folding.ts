@@ -46,7 +46,8 @@ async function tryFolder(gateway: Gateway, folder: MountPath, signal: AbortSigna
       if (names.size > MAX_NAMES) return told;
     }
     const others = [...names].map(otherCase).filter((name) => name !== undefined && isEntryName(name) && !names.has(name));
-    for (const other of others.slice(0, MAX_ASKED)) if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
+    for (const other of others.slice(0, MAX_ASKED))
+      if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
   } catch (error) {
     if (!AppError.is(error)) throw error;
   }
