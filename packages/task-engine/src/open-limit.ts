@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 import type { NewTask } from './new-task.ts';
 import { createOpenTally, type OpenTally } from './open-tally.ts';
+import type { TaskCreator } from './task-kind.ts';
 
 /** The most tasks of one user that have not ended. The store has no room for any number. */
 const MAX_OPEN_OF_A_USER = 10_000;
@@ -18,6 +19,11 @@ const COUNT_ALL_AFTER = 0.1;
 /** Users whose count is known. */
 const MAX_KNOWN = 10_000;
 
+/** A task that is about to be open: a new one, or one that had ended. */
+export interface Opened extends Pick<NewTask<unknown>, 'id'> {
+  readonly creator?: Pick<TaskCreator, 'id'> | undefined;
+}
+
 export interface OpenLimit {
   /**
    * Takes room for these tasks.
@@ -25,7 +31,7 @@ export interface OpenLimit {
    * @returns is to be called once they are in the store, or may be
    * @throws AppError RATE_LIMITED: their creator has too many, or all together have; with {@link isTooMany}, these alone are too many
    */
-  take(tasks: readonly Pick<NewTask<unknown>, 'id' | 'creator'>[]): Promise<() => void>;
+  take(tasks: readonly Opened[]): Promise<() => void>;
 }
 
 export interface OpenLimitOptions {
@@ -106,7 +112,7 @@ export function createOpenLimit({ countOpen, countAll, mostOfAll, nowMs }: OpenL
 }
 
 /** How many of the tasks each user has made, by its id. In one order for all callers, who wait for each other. */
-function countsOfCreators(tasks: readonly Pick<NewTask<unknown>, 'creator'>[]): readonly (readonly [number, number])[] {
+function countsOfCreators(tasks: readonly Opened[]): readonly (readonly [number, number])[] {
   const counts = new Map<number, number>();
   for (const { creator } of tasks) if (creator) counts.set(creator.id, (counts.get(creator.id) ?? 0) + 1);
   return [...counts].sort(([one], [other]) => one - other);

@@ -16,6 +16,14 @@ export interface TaskScope {
   readonly creatorId: number | undefined;
 }
 
+/**
+ * Takes room for so many tasks of a user that have ended and are to be open again.
+ *
+ * @param creatorId 0: nobody's
+ * @returns is to be called once they are, or may be. @throws AppError RATE_LIMITED
+ */
+export type Reopen = (creatorId: number, count: number) => Promise<() => void>;
+
 /** What people do with tasks. Each change is one compare-and-set, whoever works on the task meanwhile. */
 export interface TaskControl {
   /** @throws AppError TASK_NOT_FOUND: none of this id, somebody else's, or of another list */
@@ -24,15 +32,13 @@ export interface TaskControl {
   list(query: { list: string; done: boolean; skip: number; limit: number }, scope: TaskScope): AsyncIterable<ShownRecord>;
   /**
    * Does the action when the task's state allows it, else nothing: a task that has ended is not cancelled.
-   * @returns the task after the change; undefined when nothing changed. @throws AppError TASK_NOT_FOUND
+   * @returns the task after the change; undefined when nothing changed. @throws AppError TASK_NOT_FOUND; what {@link Reopen} throws, before a change
    */
   apply(action: TaskAction, id: string, list: string, scope: TaskScope): Promise<TaskRecord | undefined>;
   /** Forgets all that ended in one of these states. */
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
-  /** Retries all that failed. */
+  /** Retries all that failed, and for which there is room. @throws what {@link Reopen} throws of the first user, when those of all others are retried */
   retryFailed(list: string, scope: TaskScope): Promise<void>;
-  /** How many of these have ended, or, without ids, of those that failed: so many a retry opens again. */
-  countRetried(list: string, scope: TaskScope, ids?: readonly string[]): Promise<number>;
   /** How many tasks of a user, or of everybody, have not ended, up to a limit. */
   countOpen(creatorId: number | undefined, limit: number): Promise<number>;
   /** True while one of these is being cancelled. */
@@ -52,7 +58,8 @@ type Step = readonly [filter: Readonly<Record<string, unknown>>, change: Change]
 const MAX_ROUNDS = 5;
 const BATCH = 500;
 
-export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): TaskControl {
+/** @param reopen asked before tasks that have ended are open again: they count as those that are added */
+export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reopen: Reopen): TaskControl {
   const visible = (list: string, { creatorId }: TaskScope) => ({
     list,
     forget: false,
@@ -96,11 +103,16 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
         const before = await get(id, list, scope);
         const steps = STEPS[action](clock.now());
         if (!steps.some(([filter]) => meets(before, filter))) return undefined;
-        for (const [filter, change] of steps) {
-          const after = await tasks
-            .findOneAndUpdate({ _id: id, ...visible(list, scope), ...filter }, { $set: change, ...stamp }, { returnDocument: 'after' })
-            .lean<TaskRecord>();
-          if (after) return after;
+        const settle = action === 'retry' && before.done ? await reopen(before.creator_id, 1) : () => {};
+        try {
+          for (const [filter, change] of steps) {
+            const after = await tasks
+              .findOneAndUpdate({ _id: id, ...visible(list, scope), ...filter }, { $set: change, ...stamp }, { returnDocument: 'after' })
+              .lean<TaskRecord>();
+            if (after) return after;
+          }
+        } finally {
+          settle();
         }
       }
       return undefined;
@@ -113,20 +125,20 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
 
     async retryFailed(list, scope) {
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
-      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, { $set: queuedAgain(clock.now()), ...stamp }));
-    },
-
-    async countRetried(list, scope, ids) {
-      const which = ids === undefined ? { state: TASK_STATE.failed } : { _id: { $in: [...ids] } };
-      // Some at a time: a count of thousands would hold up an embedded store.
-      const found = tasks
-        .find({ ...visible(list, scope), done: true, ...which }, { _id: 1 })
-        .batchSize(BATCH)
-        .lean()
-        .cursor();
-      let count = 0;
-      for await (const _ of found) count += 1;
-      return count;
+      const update = { $set: queuedAgain(clock.now()), ...stamp };
+      await inTurnToChange(scope.creatorId, async () => {
+        let refusal: { readonly error: unknown } | undefined;
+        for (const creator_id of await tasks.distinct('creator_id', filter)) {
+          const step = async (count: number, change: () => Promise<unknown>) => {
+            const settle = await reopen(creator_id, count);
+            await change().finally(settle);
+          };
+          await updateInSteps({ tasks }, { ...filter, creator_id }, update, step).catch((error: unknown) => {
+            refusal ??= { error };
+          });
+        }
+        if (refusal) throw refusal.error;
+      });
     },
 
     countOpen: (creatorId, limit) =>

@@ -70,8 +70,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const models = taskModelsOf(options.store, options.owner);
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
-  const control = createTaskControl(models, clock);
   const room = createStoreRoom(options.store);
+  const control = createTaskControl(models, clock, (creatorId, count) =>
+    openLimit.take(Array.from({ length: count }, () => ({ creator: creatorId === 0 ? undefined : { id: creatorId } }))),
+  );
   const openLimit = createOpenLimit({
     countOpen: control.countOpen,
     countAll: () => models.tasks.estimatedDocumentCount().exec(),
@@ -106,12 +108,6 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   };
 
   const addAll: TaskEngine['addAll'] = (kind, tasks) => addTogether([{ kind, tasks }]);
-  /** Tasks of a user that are to begin anew count like new ones. @returns as of {@link OpenLimit} */
-  const takeAgain = async (scope: TaskScope, list: string, ids?: readonly string[]) => {
-    const { creatorId: id } = scope;
-    const count = id === undefined ? 0 : await control.countRetried(list, scope, ids);
-    return openLimit.take(Array.from({ length: count }, () => ({ creator: id === undefined ? id : { id, name: '', role: 0 } })));
-  };
 
   return {
     addAll,
@@ -123,8 +119,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     control: { get: control.get, list: control.list },
     async apply(action, ids, list, scope) {
-      const settle = action === 'retry' ? await takeAgain(scope, list, ids) : () => {};
-      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce).finally(settle);
+      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce);
       if (touched.length > 0) worker.changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;
@@ -134,9 +129,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       worker.wakeOthers([]);
     },
     async retryFailed(list, scope) {
-      const settle = await takeAgain(scope, list);
-      await control.retryFailed(list, scope).finally(settle);
-      worker.changed([]);
+      await control.retryFailed(list, scope).finally(() => worker.changed([]));
     },
     async hurry(kind) {
       await queue.hurry(kind.name, HURRIED_AT_A_TIME);

@@ -51,7 +51,7 @@ it.each<[string, (control: ReturnType<typeof createTaskControl>) => Promise<void
   const clock = createStoreClock(connection);
   await clock.sync();
   const before = await documentsRead(place.url);
-  await change(createTaskControl(taskModelsOf(connection, 'fs'), clock));
+  await change(createTaskControl(taskModelsOf(connection, 'fs'), clock, async () => () => {}));
   expect(await place.models.tasks.countDocuments(after)).toBe(COUNT);
   expect(Math.max(...sent)).toBeLessThanOrEqual(50);
   expect(sent.reduce((sum, count) => sum + count, 0)).toBe(COUNT);

@@ -29,6 +29,7 @@ import { tracedClient } from './fetch/traced-client.ts';
 import { createSeedStore } from './store/seed-store.ts';
 import { createDownloadTasks, type DownloadTasks } from './tasks/download-tasks.ts';
 import { createFetchTasks } from './tasks/fetch-task.ts';
+import { createRequireTarget } from './tasks/require-target.ts';
 import { createToolTasks } from './tasks/tool-task.ts';
 import { createTransferTasks } from './tasks/transfer-task.ts';
 import { createAskTool } from './tools/ask-tool.ts';
@@ -125,7 +126,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     onBytes: (count) => countBytes(BUILT_IN_TOOL, count),
   });
   const tasks: DownloadTasks = createDownloadTasks(kit, {
-    fetches,
+    ...{ requireTarget: createRequireTarget(kit), fetches },
     toolDownloads: createToolTasks({
       kit,
       tools,

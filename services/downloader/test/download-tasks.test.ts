@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
@@ -9,9 +10,14 @@ import type { TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { downloadInput } from '../src/domain/download-input.ts';
-import { createDownloadTasks, keysOfDownload } from '../src/tasks/download-tasks.ts';
+import { BUILT_IN_TOOL, downloadInput } from '../src/domain/download-input.ts';
+import { createDownloadTasks, type DownloadTaskOptions, keysOfDownload } from '../src/tasks/download-tasks.ts';
 import { transferInput } from '../src/tasks/transfer-run.ts';
+
+const inputFor = (tool: string) =>
+  downloadInput.parse({
+    ...{ url: 'sealed', tool, directory: '/', mountPath: '/', innerPath: '/', deletePolicy: 'delete_never', digests: {} },
+  });
 
 it.each([
   ['SimpleHttp', 0, 0, 4],
@@ -34,6 +40,7 @@ it.each([
   const tasks = createDownloadTasks(
     { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry(), tracing: NO_TRACING },
     {
+      requireTarget: drop,
       fetches: { run, drop },
       toolDownloads: { run, drop },
       transfers: { run: drop, end: drop, unreadable: () => [] },
@@ -47,9 +54,7 @@ it.each([
       tasks.kindOf(tool),
       Array.from({ length: count }, () => ({
         ...{ name: 'download', creator: { id, name, role: ROLE.general }, keys: keysOfDownload(tool, id) },
-        input: downloadInput.parse({
-          ...{ url: 'sealed', tool, directory: '/', mountPath: '/', innerPath: '/', deletePolicy: 'delete_never', digests: {} },
-        }),
+        input: inputFor(tool),
       })),
     );
   await add(1, 'bob', 70);
@@ -75,7 +80,7 @@ const resultsOf = (count: number) =>
   );
 
 /** Replicas over a store of their own, whose tasks do nothing. */
-async function openDownloads(tasksOfAll?: number) {
+async function openDownloads(tasksOfAll?: number, rest: Partial<DownloadTaskOptions> = {}) {
   const dir = await makeTempDir('download-tasks');
   const engine = await startEmbeddedMongo({ dataDir: dir.path });
   const store = await connectStore(Object.assign(new URL(engine.url), { pathname: '/downloads' }).href);
@@ -84,6 +89,7 @@ async function openDownloads(tasksOfAll?: number) {
     createDownloadTasks(
       { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry(), tracing: NO_TRACING },
       {
+        requireTarget: nothing,
         fetches: { run: nothing, drop: nothing },
         toolDownloads: { run: nothing, drop: nothing },
         transfers: { run: nothing, end: nothing, unreadable: () => [] },
@@ -92,6 +98,7 @@ async function openDownloads(tasksOfAll?: number) {
         perUser: 0,
         perTool: 0,
         tasksOfAll,
+        ...rest,
       },
     );
   const close = async () => {
@@ -101,6 +108,32 @@ async function openDownloads(tasksOfAll?: number) {
   };
   return { store, open, close };
 }
+
+it.each([BUILT_IN_TOOL, 'aria2'])(
+  'C8: what somebody queued who may have nothing brought there any more is not fetched, by %s',
+  async (tool) => {
+    const [begun, ended]: [string[], string[]] = [[], []];
+    const work = {
+      run: async ({ creator }: { creator: TaskCreator | undefined }) => void begun.push(creator?.name ?? ''),
+      drop: async ({ creator }: { creator: TaskCreator | undefined }) => void ended.push(creator?.name ?? ''),
+    };
+    const { open, close } = await openDownloads(undefined, {
+      fetches: work,
+      toolDownloads: work,
+      async requireTarget({ creator, input }) {
+        if (creator?.id === 1) throw new AppError('PERMISSION_DENIED', `permission denied: ${input.directory}`);
+      },
+    });
+    const { engine, kindOf } = open();
+    await engine.start();
+    for (const id of [1, 2])
+      await engine.add(kindOf(tool), { name: 'download', creator: { id, name: `user-${id}`, role: ROLE.general }, input: inputFor(tool) });
+    await expect.poll(() => [begun.length, ended.length], { timeout: 20_000 }).toEqual([1, 1]);
+    expect([begun, ended]).toEqual([['user-2'], ['user-1']]);
+    await engine.stop();
+    await close();
+  },
+);
 
 it('a worker that was held up while it queued transfers queues none of them twice', async () => {
   const { store, open, close } = await openDownloads();

@@ -57,6 +57,7 @@ export function createFakeFs(): FakeFs {
     },
     service: defineRpcService(WriteServiceDefinition, {
       checkTarget: forAnyone(async ({ path }) => ({ path, mount_path: '/', inner_path: path })),
+      requireTarget: forServices(async () => ({})),
       openWrite: forServices(async ({ id, path, size }) => {
         requireRoom(size);
         sessions.set(id, { path, size, published: '' });

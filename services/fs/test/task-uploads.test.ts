@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { httpRequest, makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -79,6 +79,20 @@ it('an upload that cannot be stored says why, keeps its body, and can be retried
   await waitFor('the file', async () => (await process.task('upload', id)).state === 2);
   expect(await readFile(join(root, 'late'), 'utf8')).toBe('late');
   expect(await waiting()).toEqual([]);
+  await process.stop();
+});
+
+it('C8: an upload as a task takes the password of what it replaces with its body', async () => {
+  await installation.login({ id: 5, permission: USER.permission });
+  const user = { ...USER, id: 5 };
+  await writeFile(join(root, 'guarded'), 'old');
+  await installation.writeRule({ path: '/to/guarded', password: 'pw' });
+  const process = await startFsProcess(installation, dataDir);
+  const answer = (headers: Record<string, string>) => put(process, '/to/guarded', Buffer.from('new'), { ...headersAs(user), ...headers });
+  expect((await answer({})).json()).toMatchObject({ code: 403 });
+  const { id } = ((await answer({ password: 'pw' })).json() as { data: { task: { id: string } } }).data.task;
+  await waitFor('the upload', async () => (await process.task('upload', id)).state === 2);
+  expect(await readFile(join(root, 'guarded'), 'utf8')).toBe('new');
   await process.stop();
 });
 

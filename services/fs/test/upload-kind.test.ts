@@ -9,6 +9,7 @@ import { getEntry } from '../src/domain/reading/get-entry.ts';
 import { bytesOf, mpath, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { without } from '../src/domain/testing/three-storages.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
 import { openUploadArea } from '../src/tasks/upload-area.ts';
 import { uploadKind } from '../src/tasks/upload-kind.ts';
@@ -159,4 +160,22 @@ it('whoever takes over stores the body where the file that it replaces has the s
   await put('/f', 'old!');
   expect(await uploadAgain('new!')).toMatchObject({ text: 'new!' });
   expect(await uploadAgain('new!')).toMatchObject({ text: 'new!' });
+});
+
+it.each([
+  ['has a password since', false, 'PERMISSION_DENIED', 'old!'],
+  ['had one that was given', true, 'done', 'text'],
+] as const)('C8: an upload that waited replaces no file that %s', async (_what, hadPassword, outcome, content) => {
+  const tree = await openTree({ rules: [{ path: '/f', password: 'pw' }] });
+  await tree.put('/f', 'old!');
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+  const kind = uploadKind(area, async () => tree.operation(without('access_without_password')));
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: true, hashes: {}, hadPassword });
+  const run = kind.run(createTestRun({ signal }).begin(input)).then(
+    () => 'done',
+    (error: unknown) => AppError.from(error).code,
+  );
+  expect([await run, await tree.textOf('/f')]).toEqual([outcome, content]);
 });

@@ -391,6 +391,20 @@ describe('who may (C24)', () => {
     await replica.writes.abortWrite({ id: await open('/l/home/x', 5) }, asService());
   });
 
+  it('are asked for anew by who brings files to a folder later: with the rights of now', async () => {
+    const ask = (path: string, user_id: number) => replica.writes.requireTarget({ user_id, path }, asService());
+    await ask('/l/home/not/there', 5);
+    for (const [path, user] of [
+      ['/l/x', 6],
+      ['/l/elsewhere', 5],
+      ['/l', 99],
+    ] as const)
+      await expect(ask(path, user)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(replica.writes.requireTarget({ user_id: 5, path: '/l/home' }, installation.as(USER))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+    });
+  });
+
   it('name a target: a folder that is there or not, on a storage that takes uploads', async () => {
     await writeFile(`${folder}/file`, '');
     const check = (path: string, permission = OFFLINE) => replica.writes.checkTarget({ path }, installation.as({ ...USER, permission }));

@@ -13,6 +13,7 @@ import {
   type TaskCreator,
   type TaskEngine,
   type TaskKind,
+  type TaskRun,
 } from '@wharf/task-engine';
 import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
@@ -42,6 +43,8 @@ const TRANSFER_RETRIES = 2;
 const WAIT_FOR_ROOM_MS = 30_000;
 
 export interface DownloadTaskOptions {
+  /** Asked before anything is fetched: the one whose download it is may have lost the right since it was queued. @throws AppError PERMISSION_DENIED */
+  readonly requireTarget: (run: Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal'>) => Promise<void>;
   readonly fetches: FetchTasks;
   readonly toolDownloads: ToolTasks;
   readonly transfers: TransferTasks;
@@ -78,6 +81,7 @@ export function createDownloadTasks(
       maxRetries: DOWNLOAD_RETRIES,
       async run(run) {
         try {
+          await options.requireTarget(run);
           if (run.input.tool === BUILT_IN_TOOL)
             await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null, hasProgress(state)));
           else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));

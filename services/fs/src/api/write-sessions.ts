@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
+import { isWithin, parseVirtualPath } from '@wharf/paths';
 import { type UnfinishedUpload, type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { isAdmin } from '@wharf/rights';
 import { defineRpcService, forAdmins, forServices, forUsers, type RpcService } from '@wharf/service-kit';
 import { beginOperation, beginReading, type FsContext } from '../context.ts';
-import type { Actor } from '../domain/access/permissions.ts';
+import { type Actor, denied } from '../domain/access/permissions.ts';
 import { resolvePath, shownPath } from '../domain/snapshot/snapshot.ts';
 import { receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
@@ -19,6 +20,13 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions, uplo
       const path = resolvePath(operation.actor, request.path);
       const located = await checkTarget(operation, path);
       return { path, mount_path: located.mount.storage.mount_path, inner_path: located.path };
+    }),
+    requireTarget: forServices(async ({ user_id, path: raw }, { signal }) => {
+      const operation = await context.tasks.operationOf({ creator: { id: user_id, name: '', role: 0 }, signal });
+      const path = parseVirtualPath(raw);
+      if (!isWithin(operation.actor.basePath, path)) throw denied();
+      await checkTarget(operation, path);
+      return {};
     }),
     openWrite: forServices(async ({ id, user_id, path, size, with_digests }, call) => ({
       session: toWire(await sessions.open(id, user_id, { path, sizeBytes: size, hasDigests: with_digests }, call.signal)),

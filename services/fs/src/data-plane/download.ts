@@ -59,9 +59,11 @@ export async function serveDownload(
   const located = authorise(snapshot, path, asked.query.get('sign') ?? '');
   const name = baseName(path);
   if (name === undefined || snapshot.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  const { signal, address, isFromProxy } = asked.call;
+  const caller = address === undefined ? undefined : plainAddress(address);
   if (asked.query.get('type') === 'thumb') {
     const offered = { isPicture: isPicture(snapshot, name), isThere: (entry: Entry) => hasThumbnail(snapshot, located.mount, entry) };
-    if (await serveThumbnail(context.thumbnails, located, offered, request, response, asked.call.signal)) return;
+    if (await serveThumbnail(context.thumbnails, located, offered, request, response, { signal, caller })) return;
   }
   const driver = await located.mount.driver();
   if (asked.route === 'p' && !canProxy(snapshot, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
@@ -70,8 +72,6 @@ export async function serveDownload(
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
   const direct = isDirect ? await directLink(context.links, driver, located, path, linkOptionsOf(asked.call)) : undefined;
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
-  const { signal, address, isFromProxy } = asked.call;
-  const caller = address === undefined ? undefined : plainAddress(address);
   const { accelAddress } = asked;
   if (isFromProxy && accelAddress && (await handOver(driver, located, name, request, response, { signal, caller }, accelAddress))) return;
   await sendFile(driver, located, name, request, response, { signal, caller });

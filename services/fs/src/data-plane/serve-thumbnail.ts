@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { type Entry, supports } from '../driver-contract/storage-driver.ts';
-import type { Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { Asker, Thumbnails } from '../thumbnails/thumbnails.ts';
 import { evaluatePreconditions } from './preconditions.ts';
 
 /** How often a file is looked at again that is replaced while its thumbnail is made. */
@@ -31,12 +31,12 @@ export async function serveThumbnail(
   { isPicture, isThere }: OfferedThumbnail,
   request: IncomingMessage,
   response: ServerResponse,
-  signal: AbortSignal,
+  asker: Asker,
 ): Promise<boolean> {
   const driver = await mount.driver();
   if (!supports(driver, 'thumbnail') && mount.thumbnails === undefined) return false;
   for (let look = 1; ; look += 1) {
-    const entry = await driver.stat(path, { signal });
+    const entry = await driver.stat(path, asker);
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     if (!isThere(entry)) return false;
     const etag = `"thumb-${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"`;
@@ -47,7 +47,7 @@ export async function serveThumbnail(
       return true;
     }
     try {
-      const png = await thumbnails.get(mount, path, entry, isPicture);
+      const png = await thumbnails.get(mount, path, entry, isPicture, asker);
       response.writeHead(200, { ...headers, 'Content-Length': png.byteLength });
       response.end(request.method === 'HEAD' ? undefined : png);
       return true;

@@ -1,7 +1,7 @@
 import { abortError, throwIfAborted } from './storage-error.ts';
 
-interface Running {
-  readonly done: Promise<void>;
+interface Running<Result> {
+  readonly done: Promise<Result>;
   readonly abort: AbortController;
   callers: number;
 }
@@ -12,14 +12,18 @@ interface Running {
  *
  * @returns what does the work of a key, or waits for it. @throws what the caller's signal says, or the work
  */
-export function createSharedWork<Key>(): (key: Key, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void> {
-  const running = new Map<Key, Running>();
-  const forget = (key: Key, shared: Running) => {
+export function createSharedWork<Key, Result = void>(): (
+  key: Key,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+) => Promise<Result> {
+  const running = new Map<Key, Running<Result>>();
+  const forget = (key: Key, shared: Running<Result>) => {
     if (running.get(key) === shared) running.delete(key);
   };
-  const begin = (key: Key, work: (signal: AbortSignal) => Promise<void>): Running => {
+  const begin = (key: Key, work: (signal: AbortSignal) => Promise<Result>): Running<Result> => {
     const abort = new AbortController();
-    const shared: Running = { done: work(abort.signal).finally(() => forget(key, shared)), abort, callers: 0 };
+    const shared: Running<Result> = { done: work(abort.signal).finally(() => forget(key, shared)), abort, callers: 0 };
     // Every caller may have gone by then.
     shared.done.catch(() => undefined);
     running.set(key, shared);
@@ -33,7 +37,7 @@ export function createSharedWork<Key>(): (key: Key, signal: AbortSignal, work: (
     const leave = () => gone.reject(abortError(signal));
     signal.addEventListener('abort', leave, { once: true });
     try {
-      await Promise.race([shared.done, gone.promise]);
+      return await Promise.race([shared.done, gone.promise]);
     } finally {
       signal.removeEventListener('abort', leave);
       shared.callers -= 1;

@@ -32,6 +32,8 @@ export interface CallOptions {
   readonly caller?: string | undefined;
   /** Waits for its turn as long as it takes, as a task does whose answer nobody waits for, and leaves some to others. Absent: it is refused with OVERLOADED after a while. */
   readonly isPatient?: true | undefined;
+  /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */
+  readonly seesAll?: true | undefined;
 }
 
 /** Bytes [offsetBytes, offsetBytes + lengthBytes), 0-based; without a length to the end. What lies past the end is left out. */

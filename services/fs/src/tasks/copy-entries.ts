@@ -1,6 +1,5 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
-import { denied } from '../domain/access/permissions.ts';
 import { areCopiedTogether } from '../domain/changing/copies-together.ts';
 import { copiesItself, copyFile as copyOneFile, looksLikeCopy } from '../domain/changing/copy-file.ts';
 import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
@@ -11,7 +10,7 @@ import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
-import { type PlacementEnds, placesOf } from './placement.ts';
+import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
@@ -287,14 +286,6 @@ function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: 
   return (
     stepMs !== undefined && size !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs)
   );
-}
-
-/** The rules as they are now, for this very entry. @throws AppError PERMISSION_DENIED */
-function requireRights({ operation, verb }: PlacementEnds, places: ReturnType<typeof placesOf>): void {
-  const { actor, snapshot } = operation;
-  if (snapshot.rules.records.length === 0) return;
-  if (!snapshot.rules.mayTouch(actor, places.source, verb === 'move' ? 'write' : 'read')) throw denied();
-  if (!snapshot.rules.mayTouch(actor, places.target, 'create')) throw denied();
 }
 
 /** What may be done about a file that is at the target, by the rules as they are now: what was allowed when the task was queued may be guarded since. */

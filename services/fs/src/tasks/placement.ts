@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { denied, requirePermission } from '../domain/access/permissions.ts';
 import type { TargetDriver } from '../domain/changing/copy-file.ts';
 import { type Operation, requireWrite } from '../domain/changing/operations/operation.ts';
+import { requireNoGuard } from '../domain/changing/operations/require-no-guard.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
@@ -74,6 +75,7 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
   if (verb === 'move') requireWrite(snapshot, actor, sourceFolder);
   requireWrite(snapshot, actor, targetFolder);
   if (!input.files && !snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
+  if (!input.files && verb === 'move') requireNoGuard(operation, source);
 
   const from = await openEnd(operation, source, input.sourceStorage);
   const to = await openEnd(operation, target, input.targetStorage);
@@ -87,6 +89,19 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
 async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: number): Promise<PlacementEnd> {
   const located = locateIn(snapshot, path, storage);
   return { path, located, driver: await located.mount.driver() };
+}
+
+/**
+ * Asks for the rules as they are now about one entry: before it is copied, and before it is removed where it was.
+ *
+ * @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
+ */
+export function requireRights({ operation, verb }: PlacementEnds, { source, target }: ReturnType<typeof placesOf>): void {
+  const { actor, snapshot } = operation;
+  if (snapshot.rules.records.length === 0) return;
+  if (!snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
+  if (!snapshot.rules.mayTouch(actor, target, 'create')) throw denied();
+  if (verb === 'move') requireNoGuard(operation, source);
 }
 
 /** Where an entry below the source lies, and where it goes; a `path` is empty for the source itself. */

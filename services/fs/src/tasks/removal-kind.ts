@@ -78,9 +78,13 @@ interface Frame {
 }
 
 async function removeEmpty({ run, operation }: Frame, folder: VirtualPath): Promise<void> {
-  requireInside(await operation(), folder);
+  const inside = async () => {
+    const now = await operation();
+    requireInside(now, folder);
+    return now;
+  };
   let removed = 0;
-  await removeEmptyFoldersIn(operation, folder, async () => {
+  await removeEmptyFoldersIn(inside, folder, async () => {
     run.signal.throwIfAborted();
     await run.assertLease();
     removed += 1;

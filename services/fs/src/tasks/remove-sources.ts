@@ -5,7 +5,7 @@ import { haveSameContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
-import { placesOf } from './placement.ts';
+import { placesOf, requireRights } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
 
 /** Sources that are removed at a time. */
@@ -60,7 +60,9 @@ async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, ent
   const { run } = placement;
   const call = { signal: run.signal };
   const ends = await placement.ends();
-  const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
+  const places = placesOf(ends, run.input, entry.path);
+  const { source, sourcePlace, targetPlace } = places;
+  requireRights(ends, places);
   const { driver } = ends.from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const [now, copy] = await Promise.all([statIfThere(driver, sourcePlace, call), statIfThere(ends.to.driver, targetPlace, call)]);

@@ -22,6 +22,8 @@ export const uploadShape = z.object({
   modified: z.number(),
   overwrite: z.boolean(),
   hashes: z.partialRecord(z.enum(['md5', 'sha1', 'sha256']), z.string()),
+  /** The password of what the file would replace was given when the body came, and is not kept. Absent, of an earlier version: nobody knows. */
+  hadPassword: z.boolean().optional(),
   /** Of the quota, made when the body came. */
   claim: z.string().optional(),
 });
@@ -97,8 +99,8 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
   return beginUpload(operation, {
     path: relativeTo(actor.basePath, path),
     overwrite: input.overwrite,
-    // It was asked for when the body came, and is not kept.
-    password: undefined,
+    // What nothing guarded then may be guarded since.
+    password: input.hadPassword === false ? '' : undefined,
     sizeBytes: input.sizeBytes,
     modifiedAt: new Date(input.modified),
     expectedHashes: input.hashes,

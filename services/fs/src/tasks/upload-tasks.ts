@@ -28,7 +28,7 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
   return {
     async receive({ upload, request, content, creator, signal }) {
       const { sizeBytes, expectedHashes, overwrite, modifiedAt = new Date() } = request;
-      const { path, located } = upload;
+      const { path, located, needsPassword } = upload;
       const claim = randomUUID();
       const held = await upload.hold(claim);
       let body: { file: string; sizeBytes: number };
@@ -52,6 +52,7 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
           overwrite,
           hashes: expectedHashes,
           claim,
+          hadPassword: needsPassword,
         },
       };
       try {

@@ -11,6 +11,8 @@ import { createPictureMaker } from './picture-maker.ts';
 import { pngOf } from './testing/pictures.ts';
 import { createThumbnails } from './thumbnails.ts';
 
+const ASKER = { signal: new AbortController().signal, caller: 'one' };
+
 it('a picture of the storage that does not come is not waited for: the file is read, and where that is no picture the time is over', async () => {
   const stored = new MemoryDriver({ hasThumbnails: true });
   await put(stored, '/photo.png', pngOf(300, 200));
@@ -30,10 +32,50 @@ it('a picture of the storage that does not come is not waited for: the file is r
   const mount = { storage: storageRecord(), definition: memoryDriver, thumbnails: undefined, driver: async () => standing };
   const entry = await stored.stat(at('/photo.png'));
   expect(entry.hasThumbnail).toBe(true);
-  expect(readImageHeader(Buffer.from(await thumbnails.get(mount, at('/photo.png'), entry, true)))).toMatchObject({
+  expect(readImageHeader(Buffer.from(await thumbnails.get(mount, at('/photo.png'), entry, true, ASKER)))).toMatchObject({
     width: 144,
     height: 96,
   });
-  const failure = await thumbnails.get(mount, at('/photo.png'), entry, false).catch((error: unknown) => AppError.from(error).code);
+  const failure = await thumbnails.get(mount, at('/photo.png'), entry, false, ASKER).catch((error: unknown) => AppError.from(error).code);
   expect(failure).toBe('DEADLINE_EXCEEDED');
+});
+
+it('C17: who asks for many thumbnails of a storage that stands still holds half of its places, and none any more once gone', async () => {
+  const stored = new MemoryDriver();
+  const reads = new Map<string, AbortSignal | undefined>();
+  const standing = decorated({
+    ...operationsOf(stored),
+    read: (path, range, options) => {
+      reads.set(path, options?.signal);
+      if (path === '/fine.png') return stored.read(path, range, options);
+      return new Promise((_, reject) => options?.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true }));
+    },
+  });
+  const maker = createPictureMaker();
+  onTestFinished(() => maker.close());
+  const onError = (error: unknown) => expect.unreachable(String(error));
+  const thumbnails = createThumbnails({ maker, defaultFolder: undefined, onError });
+  const mount = { storage: storageRecord(), definition: memoryDriver, thumbnails: undefined, driver: async () => standing };
+  for (const name of ['fine', ...Array.from({ length: 300 }, (_, index) => `p${index}`)])
+    await put(stored, `/${name}.png`, pngOf(300, 200));
+  const [many, other] = [new AbortController(), new AbortController()];
+  const ask = async (name: string, signal: AbortSignal, caller: string) => {
+    const path = at(`/${name}.png`);
+    return thumbnails.get(mount, path, await stored.stat(path), true, { signal, caller });
+  };
+  const asked = Array.from({ length: 300 }, (_, index) => ask(`p${index}`, many.signal, 'many'));
+  // Somebody else waits for one of them too.
+  const shared = ask('p0', other.signal, 'other');
+  const outcomes = Promise.allSettled([...asked, shared]);
+  await expect.poll(() => reads.size).toBe(2);
+  expect(readImageHeader(Buffer.from(await ask('fine', other.signal, 'other')))).toMatchObject({ width: 144 });
+  many.abort();
+  await Promise.allSettled(asked);
+  expect([...reads].map(([path, signal]) => [path, signal?.aborted])).toEqual([
+    ['/p0.png', false],
+    ['/p1.png', true],
+    ['/fine.png', false],
+  ]);
+  other.abort();
+  expect((await outcomes).every(({ status }) => status === 'rejected')).toBe(true);
 });

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { createGate, type Gate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Mount } from '../domain/mounts/mounts.ts';
+import { createLane, type Lane } from '../driver-contract/lane.ts';
+import { createSharedWork } from '../driver-contract/shared-work.ts';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
-import { largeThumbnail } from '../driver-contract/storage-error.ts';
+import { abortError, largeThumbnail, throwIfAborted } from '../driver-contract/storage-error.ts';
 import { readImageHeader } from './image-header.ts';
 import type { PictureMaker } from './picture-maker.ts';
 import { createThumbnailCache, type ThumbnailCache } from './thumbnail-cache.ts';
@@ -14,16 +15,23 @@ import { LARGE_PIXELS, MAX_INPUT_BYTES, MAX_STORAGE_PICTURE_BYTES, THUMBNAIL_WID
 /** Thumbnails of the files of all storages. Who may see the file has been checked: what is kept says nothing of that. */
 export interface Thumbnails {
   /**
-   * The thumbnail of one version of a file, as a PNG. Many who ask at once wait for the same work.
+   * The thumbnail of one version of a file, as a PNG. Many who ask at once wait for the same work, which ends when the last of them has gone.
    *
    * Where the storage has a picture of it, that one is shown small. What comes of it is held to the bounds of any file: where it fails, the file
    * itself is read, if it may be a picture.
    *
    * @param entry the file as it was when it was looked at
    * @param isPicture whether the file may be a picture that can be read
+   * @param asker.caller for whom it is: no one has more than half of what is made of one storage at a time
    * @throws what PictureMaker throws; STALE_VERSION when the file has changed since; what the driver's `read` or `thumbnail` throws
    */
-  get(mount: Mount, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array>;
+  get(mount: Mount, path: MountPath, entry: Entry, isPicture: boolean, asker: Asker): Promise<Uint8Array>;
+}
+
+/** Who waits for a thumbnail. */
+export interface Asker {
+  readonly signal: AbortSignal;
+  readonly caller: string | undefined;
 }
 
 export interface ThumbnailsOptions {
@@ -38,7 +46,6 @@ export interface ThumbnailsOptions {
 
 /** Files of one storage that are held in memory at once at most, whatever its settings say. */
 const MAX_READING = 4;
-const QUEUE = { max: 256, refusal: 'too many thumbnails are asked for' } as const;
 /** How long a storage may take to hand over a file, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
 const PICTURE_TIMEOUT_MS = 10_000;
@@ -47,10 +54,10 @@ const REMEMBER_FAILURE_MS = 600_000;
 const REMEMBERED_FAILURES = 2_000;
 
 export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICTURE_TIMEOUT_MS, onError }: ThumbnailsOptions): Thumbnails {
-  const running = new Map<string, Promise<Uint8Array>>();
+  const share = createSharedWork<string, Uint8Array>();
   const failures = new LRUCache<string, AppError>({ max: REMEMBERED_FAILURES, ttl: REMEMBER_FAILURE_MS });
   const caches = new LRUCache<string, ThumbnailCache>({ max: 100 });
-  const gates = new Map<number, Gate>();
+  const lanes = new Map<number, { readonly lane: Lane; users: number }>();
 
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {
     const folder = mount.thumbnails?.cacheFolder ?? defaultFolder;
@@ -60,14 +67,17 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
     return known;
   };
   /** Each storage has a queue of its own: one that hangs keeps nobody else waiting. */
-  const inTurn = async <Result>(mount: Mount, run: () => Promise<Result>): Promise<Result> => {
+  const inTurn = async <Result>(mount: Mount, asker: Asker, run: () => Promise<Result>): Promise<Result> => {
     const id = mount.storage._id;
-    const gate = gates.get(id) ?? createGate(Math.min(Math.max(mount.thumbnails?.concurrency ?? MAX_READING, 1), MAX_READING), QUEUE);
-    gates.set(id, gate);
+    const size = Math.min(Math.max(mount.thumbnails?.concurrency ?? MAX_READING, 1), MAX_READING);
+    const own = lanes.get(id) ?? { lane: createLane({ size, share: Math.ceil(size / 2) }), users: 0 };
+    lanes.set(id, own);
+    own.users += 1;
     try {
-      return await gate.run(run);
+      return await own.lane.run(asker, run);
     } finally {
-      if (gate.isIdle()) gates.delete(id);
+      own.users -= 1;
+      if (own.users === 0) lanes.delete(id);
     }
   };
   const makeLasting = (key: string, image: Uint8Array): Promise<Uint8Array> =>
@@ -75,36 +85,41 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
       if (AppError.means(error, 'verdict')) failures.set(key, error);
       throw error;
     });
-  const makeOnce = async (key: string, driver: StorageDriver, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array> => {
+  const makeOnce = async (key: string, driver: StorageDriver, { path, entry, isPicture, asker }: Wanted): Promise<Uint8Array> => {
     if (entry.hasThumbnail && supports(driver, 'thumbnail')) {
-      const image = askForPicture(driver, path, entry, pictureTimeoutMs);
+      const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: asker.signal });
       if (!isPicture) return makeLasting(key, await image);
       const own = await image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
       if (own) return own;
     }
-    return makeLasting(key, await readPicture(driver, path, entry));
+    throwIfAborted(asker.signal);
+    return makeLasting(key, await readPicture(driver, path, entry, asker.signal));
   };
-  const make = async (key: string, mount: Mount, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array> => {
+  const make = async (key: string, mount: Mount, wanted: Wanted): Promise<Uint8Array> => {
     const cache = cacheOf(mount);
     const kept = await cache?.read(key).catch(onError);
     if (kept) return kept;
-    const png = await inTurn(mount, async () => makeOnce(key, await mount.driver(), path, entry, isPicture));
+    const png = await inTurn(mount, wanted.asker, async () => makeOnce(key, await mount.driver(), wanted));
     await cache?.write(key, png).catch(onError);
     return png;
   };
 
   return {
-    get(mount, path, entry, isPicture) {
+    get(mount, path, entry, isPicture, { signal, caller }) {
       const key = keyOf(mount, path, entry);
       const failed = failures.get(key);
       if (failed) return Promise.reject(failed);
-      const known = running.get(key);
-      if (known) return known;
-      const made = make(key, mount, path, entry, isPicture).finally(() => running.delete(key));
-      running.set(key, made);
-      return made;
+      return share(key, signal, (until) => make(key, mount, { path, entry, isPicture, asker: { signal: until, caller } }));
     },
   };
+}
+
+/** One version of a file, and who waits for its thumbnail. */
+interface Wanted {
+  readonly path: MountPath;
+  readonly entry: Entry;
+  readonly isPicture: boolean;
+  readonly asker: Asker;
 }
 
 /** Names one version of a file. Another configuration of the storage may be another folder: it has other names. */
@@ -118,9 +133,9 @@ async function askForPicture(
   driver: StorageDriver & Required<Pick<StorageDriver, 'thumbnail'>>,
   path: MountPath,
   looked: Entry,
-  limitMs: number,
+  limit: Limit,
 ): Promise<Uint8Array> {
-  const { entry, image } = await within(limitMs, (signal) =>
+  const { entry, image } = await within(limit, (signal) =>
     driver.thumbnail(path, { signal, widthPixels: THUMBNAIL_WIDTH, maxBytes: MAX_STORAGE_PICTURE_BYTES }),
   );
   requireSame(looked, entry);
@@ -130,9 +145,9 @@ async function askForPicture(
   return image;
 }
 
-async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry): Promise<Uint8Array> {
+async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry, until: AbortSignal): Promise<Uint8Array> {
   checkSize(looked);
-  return within(READ_TIMEOUT_MS, async (signal) => {
+  return within({ limitMs: READ_TIMEOUT_MS, signal: until }, async (signal) => {
     const content = await driver.read(path, undefined, { signal });
     const { entry } = content;
     requireSame(looked, entry);
@@ -148,9 +163,18 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
   });
 }
 
-/** Ends what takes too long, and what has failed: a content that nobody iterates still holds its file. */
-async function within<Result>(limitMs: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+interface Limit {
+  readonly limitMs: number;
+  /** Of those who wait for it. */
+  readonly signal: AbortSignal;
+}
+
+/** Ends what takes too long or is waited for no more, and what has failed: a content that nobody iterates still holds its file. */
+async function within<Result>({ limitMs, signal }: Limit, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const running = new AbortController();
+  const leave = () => running.abort(abortError(signal));
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
   const late = () => running.abort(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time'));
   const timer = setTimeout(late, limitMs);
   try {
@@ -160,6 +184,7 @@ async function within<Result>(limitMs: number, run: (signal: AbortSignal) => Pro
     throw error;
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
   }
 }
 

@@ -25,6 +25,14 @@ export interface CheckTargetResponse {
   inner_path: string;
 }
 
+export interface RequireTargetRequest {
+  user_id: number;
+  path: string;
+}
+
+export interface RequireTargetResponse {
+}
+
 export interface OpenWriteRequest {
   user_id: number;
   /** Of the file. What is there already stays: the new file gets another name then. */
@@ -272,6 +280,116 @@ export const CheckTargetResponse: MessageFns<CheckTargetResponse> = {
     message.path = object.path ?? "";
     message.mount_path = object.mount_path ?? "";
     message.inner_path = object.inner_path ?? "";
+    return message;
+  },
+};
+
+function createBaseRequireTargetRequest(): RequireTargetRequest {
+  return { user_id: 0, path: "" };
+}
+
+export const RequireTargetRequest: MessageFns<RequireTargetRequest> = {
+  encode(message: RequireTargetRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user_id !== 0) {
+      writer.uint32(8).int64(message.user_id);
+    }
+    if (message.path !== "") {
+      writer.uint32(18).string(message.path);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequireTargetRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequireTargetRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.user_id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequireTargetRequest>): RequireTargetRequest {
+    return RequireTargetRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequireTargetRequest>): RequireTargetRequest {
+    const message = createBaseRequireTargetRequest();
+    message.user_id = object.user_id ?? 0;
+    message.path = object.path ?? "";
+    return message;
+  },
+};
+
+function createBaseRequireTargetResponse(): RequireTargetResponse {
+  return {};
+}
+
+export const RequireTargetResponse: MessageFns<RequireTargetResponse> = {
+  encode(_: RequireTargetResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequireTargetResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequireTargetResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequireTargetResponse>): RequireTargetResponse {
+    return RequireTargetResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RequireTargetResponse>): RequireTargetResponse {
+    const message = createBaseRequireTargetResponse();
     return message;
   },
 };
@@ -1596,6 +1714,15 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** Whether a user may, with the present rights, have files brought to a folder. PERMISSION_DENIED also: the user is gone or disabled. */
+    requireTarget: {
+      name: "RequireTarget",
+      requestType: RequireTargetRequest as typeof RequireTargetRequest,
+      requestStream: false,
+      responseType: RequireTargetResponse as typeof RequireTargetResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /**
      * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
      * RECORD_EXISTS: the id is another session's.
@@ -1684,6 +1811,11 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     request: CheckTargetRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckTargetResponse>>;
+  /** Whether a user may, with the present rights, have files brought to a folder. PERMISSION_DENIED also: the user is gone or disabled. */
+  requireTarget(
+    request: RequireTargetRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RequireTargetResponse>>;
   /**
    * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
    * RECORD_EXISTS: the id is another session's.
@@ -1730,6 +1862,11 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckTargetRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckTargetResponse>;
+  /** Whether a user may, with the present rights, have files brought to a folder. PERMISSION_DENIED also: the user is gone or disabled. */
+  requireTarget(
+    request: DeepPartial<RequireTargetRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RequireTargetResponse>;
   /**
    * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
    * RECORD_EXISTS: the id is another session's.

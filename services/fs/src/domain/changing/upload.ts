@@ -51,6 +51,8 @@ export interface Upload {
   readonly located: Located<Mount>;
   /** Whether the password given lets the caller destroy a file of that name, even if none was there yet. */
   readonly mayReplace: boolean;
+  /** Whether it does so because it is right: without it the caller would not be let. */
+  readonly needsPassword: boolean;
   /** Passes a content on as long as whoever sends it is logged in and may. @throws AppError UNAUTHENTICATED | PERMISSION_DENIED */
   whileAllowed(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
@@ -96,6 +98,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     path,
     located,
     mayReplace,
+    needsPassword: mayReplace && !snapshot.rules.canAccess(actor, path, ''),
     whileAllowed,
     hold: (name) => holdRoom(operation, { name, bytes: request.sizeBytes ?? 0 }),
     async store(content, beforePublish) {

@@ -102,13 +102,14 @@ class CryptDriver implements StorageDriver {
   async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
     this.#begin(options);
     using seen = new NameSet();
+    const showsHidden = this.#settings.showsHidden || options.seesAll === true;
     let count = 0;
     try {
       for await (const entry of this.#inner.list(this.#folderPath(directory), options)) {
         if (++count % NAMES_BATCH === 0) await setImmediate();
         throwIfAborted(options.signal);
         const shown = this.#shown(entry);
-        if (shown === undefined || (!this.#settings.showsHidden && shown.name.startsWith('.'))) continue;
+        if (shown === undefined || (!showsHidden && shown.name.startsWith('.'))) continue;
         if (seen.add(shown.name)) yield shown;
       }
     } catch (error) {

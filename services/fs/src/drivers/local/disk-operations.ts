@@ -44,7 +44,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
       return { rootPath: root.rootPath, names };
     },
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
-    list: (_signal: AbortSignal, path: MountPath, statCount: number) => reads.list(path, statCount),
+    list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean) => reads.list(path, statCount, seesAll),
     listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),
     statMany: (_signal: AbortSignal, path: MountPath, names: string, ifVersion?: string) => reads.statMany(path, names, ifVersion),
     open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),

@@ -61,10 +61,10 @@ export class DiskReads {
     return packOne(stats, isLink);
   }
 
-  /** The names of a folder in byte order, and what is known of the first `statCount` of them. */
-  list(path: MountPath, statCount: number): ListedNames & { stats: Float64Array } {
+  /** The names of a folder in byte order, and what is known of the first `statCount` of them. @param seesAll hidden ones too */
+  list(path: MountPath, statCount: number, seesAll: boolean): ListedNames & { stats: Float64Array } {
     return this.#inFolder(path, (folder) => {
-      const names = this.#readNames(folder);
+      const names = this.#readNames(folder, this.#showsHidden || seesAll);
       return { version: undefined, names: names.join('/'), stats: this.#statAll(folder, names.slice(0, statCount)) };
     });
   }
@@ -197,18 +197,18 @@ export class DiskReads {
     }
   }
 
-  #readNames(folder: HeldFolder): EntryName[] {
-    return sortNames(fs.readdirSync(folder.prefix).filter((name): name is EntryName => this.#isListed(folder, name)));
+  #readNames(folder: HeldFolder, showsHidden: boolean): EntryName[] {
+    return sortNames(fs.readdirSync(folder.prefix).filter((name): name is EntryName => this.#isListed(folder, name, showsHidden)));
   }
 
   /** Left out: what no path can name, our own files, and hidden ones unless they are shown. */
-  #isListed(folder: HeldFolder, name: string): boolean {
+  #isListed(folder: HeldFolder, name: string, showsHidden = this.#showsHidden): boolean {
     if (name.startsWith('.')) {
       if (isReservedName(name)) {
         if (isBesideName(name)) void this.#temp.sweepOne(folder, name);
         return false;
       }
-      if (!this.#showsHidden) return false;
+      if (!showsHidden) return false;
     }
     return isEntryName(name);
   }

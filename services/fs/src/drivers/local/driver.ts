@@ -98,9 +98,9 @@ export class LocalDriver implements StorageDriver {
     return this.#finish(path, await this.#disk.call('stat', [path], signal), signal);
   }
 
-  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+  async *list(directory: MountPath, { signal, seesAll }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
-    const listed = await this.#disk.call('list', [directory, ENTRIES_PER_TURN], signal);
+    const listed = await this.#disk.call('list', [directory, ENTRIES_PER_TURN, seesAll === true], signal);
     const names = splitNames(listed.names);
     for (let from = 0; from < names.length; from += ENTRIES_PER_TURN) {
       const turn = names.slice(from, from + ENTRIES_PER_TURN);

@@ -31,6 +31,7 @@ import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
 import type { RemoteDetail, RemoteEntry } from './entries.ts';
 import { FarNames, isFarName, isFarPath } from './far-names.ts';
+import { refuseFolding } from './refuse-folding.ts';
 import { openSession } from './session.ts';
 
 /** The role of the guest in the family. */
@@ -91,6 +92,8 @@ export class SameApiDriver implements StorageDriver {
         }
         const root = await client.find(MOUNT_ROOT, call);
         if (!root?.isDirectory) throw new AppError('FAILED_PRECONDITION', `root folder ${settings.root} not exists`);
+        // One of ours tells them apart, whatever its disks do.
+        if (self.installation === undefined) await refuseFolding(client, call);
         return new SameApiDriver(client, settings, calls, self, root);
       });
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { countConnections, startHttpServer, waitFor } from '@wharf/harness';
 import { drained } from '@wharf/pace';
@@ -381,4 +382,40 @@ it('a guest is let in where the gateway says so alone', async () => {
   };
   await expect(failure(open('false'))).resolves.toMatchObject({ message: expect.stringContaining('allow_mounted') });
   await open('true');
+});
+
+it.each([
+  ['in the folder that is shown', '/'],
+  ['in a storage of it', '/disk'],
+])('a gateway that takes A for a is not mounted, as rules would not hold: %s', async (_where, folder) => {
+  const places = new Map([
+    ['/', folder === '/' ? ['Secret', 'notes'] : ['disk']],
+    ...(folder === '/' ? [] : [[folder, ['Secret', 'notes']] as const]),
+  ]);
+  const paths = [...places].flatMap(([at, names]) => names.map((name) => `${at === '/' ? '' : at}/${name}`));
+  const openAt = async (folds: boolean) => {
+    const server = await startHttpServer(async (request, response) => {
+      if (request.url === '/api/me') return say(response, { username: 'u', role: 0 });
+      const { path } = JSON.parse(await text(request)) as { path: string };
+      if (request.url === '/api/fs/list') {
+        const content = (places.get(path) ?? []).map((name) => entry(name, { is_dir: name === 'disk' }));
+        return say(response, { content, total: content.length });
+      }
+      const isThere =
+        path === '/' ||
+        paths.some((each) => each === path || (folds && each.startsWith(folder) && each.toLowerCase() === path.toLowerCase()));
+      // Storages of a gateway have the names that its admin gave them.
+      if (isThere && (folder === '/' || path.startsWith(folder) || path === '/')) return say(response, ROOT);
+      say(response, null, 500, 'object not found');
+    });
+    onTestFinished(() => server.stop());
+    return openListDriver.open(JSON.stringify({ url: server.url, token: SECRET, root_folder_path: '/' }), testSurroundings());
+  };
+  await expect(openAt(true)).rejects.toMatchObject({
+    code: 'FAILED_PRECONDITION',
+    message: expect.stringContaining('upper from lower case'),
+  });
+  const driver = await openAt(false);
+  onTestFinished(() => driver.close());
+  expect(await namesIn(driver, '/')).toEqual(places.get('/'));
 });

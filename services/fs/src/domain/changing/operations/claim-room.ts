@@ -110,7 +110,7 @@ async function bytesOfTree(
   if (!supports(driver, 'listAll')) return undefined;
   let bytes = 0;
   try {
-    for await (const { entry } of driver.listAll(place, { signal })) {
+    for await (const { entry } of driver.listAll(place, { signal, seesAll: true })) {
       countWalked(1);
       if (!entry.isDirectory && !entry.isLink) bytes += entry.sizeBytes ?? 0;
     }
@@ -132,7 +132,7 @@ function nextFolder(operation: Operation, way: { folder: WalkedFolder; names: En
 /** A folder that went away meanwhile, or is not there yet, holds nothing. */
 async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnType<typeof everythingIn> {
   try {
-    return await everythingIn(operation, folder);
+    return await everythingIn(operation, folder, true);
   } catch (error) {
     if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [] };
     throw error;

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
+import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
@@ -110,6 +111,7 @@ async function remove(walk: Walk, folder: VirtualPath, located: Located<Mount>):
   await walk.beforeEach?.();
   // What was in it took its time.
   const { snapshot, actor, changes, signal } = await walk.operation();
+  requirePermission(actor, 'delete');
   if (!snapshot.rules.mayTouchWhole(actor, folder, 'write')) return false;
   const { driver, path } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();

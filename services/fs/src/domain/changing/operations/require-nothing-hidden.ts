@@ -47,7 +47,7 @@ export async function* hiddenEntries(operation: Operation, whole: WholeEntry): A
   let seen = 0;
   for (const { source, target, place } of folders) {
     const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
-    for await (const { name, isDirectory, isLink } of driver.list(place, callOf(operation))) {
+    for await (const { name, isDirectory, isLink } of driver.list(place, { ...callOf(operation), seesAll: true })) {
       seen += 1;
       if (seen > MAX_ENTRIES)
         throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);

@@ -1,0 +1,89 @@
+import type { RuleRecord } from '@wharf/models';
+import { expect, it } from 'vitest';
+import type { Actor } from '../domain/access/permissions.ts';
+import { createRuleBook } from '../domain/access/rule-book.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
+import { placeEntries } from '../domain/changing/operations/place-entries.ts';
+import type { Item } from '../domain/changing/operations/plan-placement.ts';
+import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
+import { actor, vpath } from '../domain/testing/memory-tree.ts';
+import { ruleRecord } from '../domain/testing/records.ts';
+import { refusalOf } from '../domain/testing/refusal.ts';
+import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
+import { flatteningTasks, placementTasks } from './placement-tasks.ts';
+import { CREATOR, runPlacement, runRemoval } from './testing/place-now.ts';
+import { createTestRun, type TestRun } from './testing/test-run.ts';
+
+const KINDS = {
+  async folder(operation: Operation) {
+    const items: Item[] = [];
+    const request = { src_dir: '/a', dst_dir: '/b', names: ['d'], overwrite: false, skip_existing: false };
+    await placeEntries(operation, request, 'move', async (queued) => void items.push(...queued));
+    return placementTasks('move', items, CREATOR);
+  },
+  async files(operation: Operation) {
+    const items: Item[] = [];
+    const request = { src_dir: '/a/d', dst_dir: '/b', conflict_policy: 'cancel' };
+    await recursiveMove(operation, request, async (queued) => void items.push(...queued));
+    return flatteningTasks(vpath('/a/d'), items, CREATOR);
+  },
+} as const;
+
+/** Somebody who passes no rule, and what keeps an entry from changing. Then somebody who passes: but what a rule guards keeps its path. */
+const COMERS: readonly (readonly [string, Partial<RuleRecord>, Actor])[] = [
+  ['is for other writers', { write_users: [99], write_users_sub: true }, without('access_without_password')],
+  ['has a password', { password: 'pw', p_sub: true }, without('access_without_password')],
+  ['has a password that its user passes', { password: 'pw', p_sub: true }, actor()],
+  ['is for this writer', { write_users: [7], write_users_sub: true }, actor()],
+];
+
+/** An attempt that is lost in the moment in which sources begin to be removed. */
+function lostAtRemoval(run: TestRun): TestRun {
+  return {
+    ...run,
+    begin(input) {
+      const raw = run.begin(input);
+      const saveCheckpoint: typeof raw.saveCheckpoint = async (text, ...rest) => {
+        await raw.saveCheckpoint(text, ...rest);
+        if (text.includes('"removing"')) run.lose();
+      };
+      return { ...raw, saveCheckpoint };
+    },
+  };
+}
+
+it.each((['folder', 'files'] as const).flatMap((kind) => COMERS.map((comer) => [kind, ...comer] as const)))(
+  'C8: a move of a %s removes nothing of a place that since it was copied %s',
+  async (kind, _what, rule, who) => {
+    const memory = await openStorages();
+    for (const name of ['f', 'g']) await memory.put(`/a/d/in/${name}`, name);
+    const operation = memory.operation(who);
+    const [task] = await KINDS[kind](operation);
+    if (!task) throw new Error('no task');
+    const run = createTestRun({ signal: operation.signal });
+    expect((await refusalOf(runPlacement(operation, 'move', task.input, lostAtRemoval(run))))[0]).toBe('CANCELLED');
+    const copied = kind === 'folder' ? ['/b/d/in/f', '/b/d/in/g'] : ['/b/f', '/b/g'];
+    expect(await memory.everything('/')).toEqual(['/a/d/in/f', '/a/d/in/g', ...copied]);
+
+    const records = kind === 'folder' ? [{ path: '/a/d/in' }] : [{ path: '/a/d/in/f' }, { path: '/a/d/in/g' }];
+    const rules = createRuleBook(records.map((record, index) => ruleRecord({ _id: index + 1, ...record, ...rule })));
+    const now = { ...operation, snapshot: { ...operation.snapshot, rules } };
+    expect(await refusalOf(runPlacement(now, 'move', task.input, run))).toEqual(DENIED);
+    expect(await memory.everything('/a')).toEqual(['/a/d/in/f', '/a/d/in/g']);
+  },
+);
+
+it('C8: a task removes empty folders only while its user may remove, and below the base path of the moment', async () => {
+  for (const later of [without('delete'), actor({ basePath: vpath('/b') })]) {
+    const memory = await openStorages();
+    for (const name of ['one', 'two', 'three']) await memory.makeFolder(`/a/d/${name}`);
+    const [before, after] = [memory.operation(), memory.operation(later)];
+    let asked = 0;
+    const operationOf = async () => {
+      asked += 1;
+      return (await memory.everything('/a/d')).length === 3 ? before : after;
+    };
+    expect(await refusalOf(runRemoval(before, { emptyBelow: '/a/d' }, undefined, operationOf))).toEqual(DENIED);
+    expect([(await memory.everything('/a/d')).length, asked > 1]).toEqual([2, true]);
+  }
+});
