@@ -203,7 +203,7 @@ describe('tus', () => {
 
   it('answers 423 to a look where the failure may be over in a moment, as clients begin anew at any other', async () => {
     const at = await begin('/l/busy', 4);
-    const claims = { complete: { writer: 'another', until: new Date(Date.now() + 600_000) } };
+    const claims = { complete: { writer: 'another', until: new Date(Date.now() + 30_000) } };
     const model = writeSessionModelOf(one.kit.store);
     await model.updateOne({ _id: at.slice(-32) }, { $set: { 'upload.offset_bytes': 4, 'upload.claims': claims } });
     expect((await send('HEAD', at)).status).toBe(423);
