@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
@@ -278,6 +279,37 @@ describe('alias: files that are open below', () => {
     const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
     await refuses('CONTENT_CORRUPT', put(driver, '/file', 'good'));
     expect(await textOf(honest, '/file')).toBe('text');
+  });
+
+  it('a writer whose file another one has replaced already, whose folder has not said so yet, is done', async () => {
+    const policies = write('all');
+    const [first, second] = [new MemoryDriver(), new MemoryDriver()];
+    for (const folder of [first, second]) await put(folder, '/file', 'text');
+    const [isReplaced, isRefused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let written = 0;
+    const folders = new Map<string, StorageDriver>();
+    const store: typeof first.write = async (...call) => {
+      const entry = await first.write(...call);
+      written += 1;
+      const isLast = written > 1;
+      if (isLast) isReplaced.resolve();
+      await (isLast ? isRefused.promise.then(() => turn()) : isReplaced.promise);
+      return entry;
+    };
+    folders.set('/a', decorated({ ...operationsOf(first), write: store }));
+    const copy: typeof second.write = async (...call) => {
+      try {
+        return await second.write(...call);
+      } catch (error) {
+        isRefused.resolve();
+        throw error;
+      }
+    };
+    folders.set('/b', decorated({ ...operationsOf(second), write: copy }));
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...policies }), { openMount }));
+    await Promise.all([put(driver, '/file', 'one!'), put(driver, '/file', 'two!')]);
+    expect([await textOf(first, '/file'), await textOf(second, '/file')]).toEqual(['two!', 'two!']);
   });
 
   it('a content that is not the one that is shown is let go of', async () => {

@@ -44,6 +44,15 @@ interface Where {
   readonly path: MountPath;
 }
 
+/** Writes of one path where several folders may have it. */
+interface Writes {
+  running: number;
+  /** How many of them the first folder has taken. */
+  taken: number;
+  /** Those that the first folder has not answered yet. */
+  readonly firsts: Set<Promise<unknown>>;
+}
+
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
 const PARALLEL_LOOKS = 8;
@@ -96,8 +105,8 @@ class AliasDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #groups: readonly Group[];
   readonly #settings: AliasSettings;
-  /** Writes to several folders, by paths, while there are any: how many, and how many the first folder has taken. */
-  readonly #writes = new Map<MountPath, { running: number; taken: number }>();
+  /** Writes where several folders may have what is written, by paths, while there are any. */
+  readonly #writes = new Map<MountPath, Writes>();
   #turn = 0;
   #isClosed = false;
 
@@ -186,19 +195,26 @@ class AliasDriver implements StorageDriver {
     if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
     const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
     if (target === undefined) throw storageError('STORAGE_READ_ONLY');
-    if (more.length === 0) return operationOf(target.driver, 'write')(where.path, content, options);
-    const writes = this.#writes.get(file) ?? { running: 0, taken: 0 };
+    if (where.group.places.length === 1) return operationOf(target.driver, 'write')(where.path, content, options);
+    const writes: Writes = this.#writes.get(file) ?? { running: 0, taken: 0, firsts: new Set() };
     this.#writes.set(file, writes);
     writes.running += 1;
     try {
       const sent = createHash('sha256');
-      const entry = await operationOf(target.driver, 'write')(where.path, hashed(content, sent), options);
-      writes.taken += 1;
-      const taken = writes.taken;
+      const before = writes.taken;
+      const first = operationOf(target.driver, 'write')(where.path, hashed(content, sent), options).then((stored) => {
+        writes.taken += 1;
+        return stored;
+      });
+      writes.firsts.add(first);
+      const entry = await first.finally(() => writes.firsts.delete(first));
       for (const { driver } of more) {
-        await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch((error: unknown) => {
+        await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch(async (error: unknown) => {
+          if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
+          // A storage may show what it does not say yet, and say it in another order.
+          await Promise.allSettled(writes.firsts);
           // Another write has replaced this one meanwhile, and gives the others what it was sent.
-          if (taken === writes.taken || !AppError.is(error, 'CONTENT_CORRUPT')) throw error;
+          if (writes.taken === before + 1) throw error;
         });
       }
       return entry;
