@@ -132,7 +132,7 @@ it('who dies before the tool answers leaves the id, by which the next one finds 
   });
   void run();
   await isAdded.promise;
-  expect(saved()).toEqual({ toolId: 'id-1', isFinished: false, isHandedOver: false });
+  expect(saved()).toMatchObject({ toolId: 'id-1', isFinished: false, isHandedOver: false });
   await writeFile(join(folder, 'film'), 'a film');
   await run();
   expect([queued, [...known.keys()]]).toEqual([['film'], []]);

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
@@ -102,6 +102,32 @@ it.each([
   await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' });
   await open(dir.path).run(run);
   expect([...fs.files.keys()]).toEqual(place === 'film' ? ['/in/film'] : []);
+});
+
+it.each([
+  ['one of its files has gone', (folder: string) => rm(join(folder, 'a'))],
+  ['it has one more', (folder: string) => writeFile(join(folder, '0'), '')],
+  ['one has another size', (folder: string) => writeFile(join(folder, 'c'), 'longer')],
+])('a result is not gone on with by whoever takes it over when %s; a retry brings all of it', async (_, change) => {
+  const { run, fs, open } = openTransfer();
+  const folder = join(dir.path, 'aria2', 'task-1', 'film');
+  await mkdir(folder, { recursive: true });
+  for (const name of ['a', 'b', 'c']) await writeFile(join(folder, name), name);
+  const { saveCheckpoint } = run;
+  run.saveCheckpoint = async (saved) => {
+    await saveCheckpoint(saved);
+    if (saved.index === 1 && saved.sessionId !== '') throw new Error('killed');
+  };
+  await expect(open(dir.path).run(run)).rejects.toThrow('killed');
+  run.saveCheckpoint = saveCheckpoint;
+  await change(folder);
+  await expect(open(dir.path).run(run)).rejects.toMatchObject({
+    code: 'CONTENT_CORRUPT',
+    message: 'what aria2 made changed while it was transferred',
+  });
+  expect([...fs.files.keys()]).toEqual(['/in/film/a']);
+  await open(dir.path).run(run);
+  for (const name of await readdir(folder)) expect(fs.files.get(`/in/film/${name}`)).toEqual(await readFile(join(folder, name)));
 });
 
 it('C4: a file that is exchanged for a link after it was found is not read', async () => {

@@ -10,14 +10,13 @@ import {
   postponed,
   postponedMs,
   type RecordRoom,
-  type TaskCreator,
   type TaskEngine,
   type TaskKind,
 } from '@wharf/task-engine';
 import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
 import { type FetchState, type FetchTasks, fetchState, hasProgress } from './fetch-task.ts';
-import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
+import { type SavedTool, savedTool, type ToolTasks, type TransferParent } from './tool-task.ts';
 import { savedTransfer, type TransferInput, transferInput } from './transfer-run.ts';
 import type { TransferTasks } from './transfer-task.ts';
 
@@ -29,7 +28,7 @@ export interface DownloadTasks {
   /** There may be room now for downloads that wait for it. */
   hurry(): void;
   /** Queues transfers of one download's results; those that are queued already are left out. */
-  queueTransfers(parent: { id: string; creator: TaskCreator | undefined }, transfers: readonly TransferInput[]): Promise<void>;
+  queueTransfers(parent: TransferParent, transfers: readonly TransferInput[]): Promise<void>;
 }
 
 /** How many tasks of a list run at a time where no setting says otherwise. */
@@ -122,21 +121,23 @@ export function createDownloadTasks(
     hurry() {
       engine.hurry(fetchKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
     },
-    async queueTransfers({ id, creator }, wanted) {
+    async queueTransfers({ id, creator, round }, wanted) {
       const key = partsOf(id);
-      const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
-      const names = new Set(queued.map(({ name }) => name));
+      // Those that have ended were of a time before, or are known by their ids.
+      const queued = await tasks.find({ keys: key }, { name: 1, done: 1 }).lean<{ _id: string; name: string; done: boolean }[]>();
+      const ids = new Set(queued.map(({ _id }) => _id));
+      const open = new Set(queued.filter(({ done }) => round === undefined || !done).map(({ name }) => name));
       const all = wanted.map(
         (input): NewTask<TransferInput> => ({
           // A worker that pauses between the lookup and this queues nothing twice.
-          id: derivedTaskId(id, input.name),
+          id: derivedTaskId(id, round === undefined ? input.name : `${round}/${input.name}`),
           name: transferName(input),
           creator,
           input,
           keys: [key],
         }),
       );
-      const missing = all.filter(({ name }) => !names.has(name));
+      const missing = all.filter((task) => !open.has(task.name) && !ids.has(task.id ?? ''));
       await engine.addAll(transferKind, missing).catch((error) => {
         // What was downloaded must not be given up because others have queued so much.
         const isFull = AppError.is(error, 'QUOTA_EXCEEDED') || (AppError.is(error, 'RATE_LIMITED') && !isTooMany(error));

@@ -37,7 +37,9 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
       if (run.checkpoint?.isStored) return cleanUp(input, 'succeeded');
-      const { files, emptyFolders } = await results.require(run);
+      const { files, emptyFolders, state } = await results.require(run);
+      if ((run.checkpoint?.state ?? state) !== state) throw await changedSince(run);
+      if (files.length + emptyFolders.length === 0) throw new AppError('CONTENT_CORRUPT', `what ${input.tool} made is no file or folder`);
       run.progress({ status: 'getting src object', phase: 'storing' });
       const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);
       const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -51,7 +53,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
           const id = randomBytes(16).toString('hex');
-          await run.saveCheckpoint({ index, sessionId: id }, false);
+          await run.saveCheckpoint({ index, sessionId: id, state }, false);
           const target = { id, user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
           const { session } = await fsWrites.openWrite(target, kit.ownCall());
           if (!session) throw new AppError('INTERNAL', 'internal error');
@@ -64,7 +66,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         }
         sessionId = '';
         const isStored = index + 1 === files.length && emptyFolders.length === 0;
-        await run.saveCheckpoint({ index: index + 1, sessionId: '', ...(isStored && { isStored }) });
+        await run.saveCheckpoint({ index: index + 1, sessionId: '', state, ...(isStored && { isStored }) });
       }
       for (const { names } of emptyFolders) {
         run.signal.throwIfAborted();
@@ -81,6 +83,13 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     },
     unreadable: results.unreadable,
   };
+
+  /** Files are counted: of another result others would be left out. A retry begins it anew. */
+  async function changedSince({ input, checkpoint, saveCheckpoint }: TransferRun): Promise<AppError> {
+    if (checkpoint && checkpoint.sessionId !== '') await fsWrites.abortWrite({ id: checkpoint.sessionId }, kit.ownCall());
+    await saveCheckpoint(BEGINNING, false);
+    return new AppError('CONTENT_CORRUPT', `what ${input.tool} made changed while it was transferred`);
+  }
 
   async function isPublished(id: string): Promise<boolean> {
     try {
@@ -121,6 +130,8 @@ async function storeFile(
       if (!Buffer.isBuffer(chunk)) continue;
       hash.update(chunk);
       sentBytes += chunk.length;
+      // One that grows as it is read has no end.
+      if (sentBytes > file.sizeBytes) throw changed();
       onBytes(chunk.length);
       yield chunk;
     }
