@@ -113,6 +113,14 @@ describe('a magnet link', () => {
     expect(await vet(`magnet:?xt=urn:btih:${hash}&${parameters}`)).toMatchObject({ url: `magnet:?xt=urn:btih:${hash}&${handedOver}` });
   });
 
+  it.each([
+    `xt.1=urn:btih:${'b'.repeat(40)}`,
+    'xt=urn:btih:YEX6DQDLXISUVHOJ6UM3GNNKPQJWPKEA',
+    `xt=urn:btmh:1220${'ab'.repeat(32)}&xt.1=urn:btmh:1220${'cd'.repeat(32)}`,
+  ])('that names a second torrent, as %s, is none: the tool may have that for somebody else', async (parameter) => {
+    await expect(vet(`magnet:?xt=urn:btih:${hash}&${parameter}`)).rejects.toThrow('several torrents');
+  });
+
   it('that names no torrent is none, and not every tool takes one', async () => {
     await expect(vet('magnet:?dn=x')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(vet(`magnet:?xt=urn:btih:${hash}`, toolOf('url'))).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
