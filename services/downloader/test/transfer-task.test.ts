@@ -10,6 +10,7 @@ import type { z } from 'zod';
 import { type savedTransfer, transferInput } from '../src/tasks/transfer-run.ts';
 import { createTransferTasks } from '../src/tasks/transfer-task.ts';
 import { createFakeFs, kitOf } from './fake-fs.ts';
+import { makeDisk, mounts } from './small-disk.ts';
 
 const MINUTE_MS = 60_000;
 let dir: TempDir;
@@ -126,8 +127,26 @@ it.each([
     message: 'what aria2 made changed while it was transferred',
   });
   expect([...fs.files.keys()]).toEqual(['/in/film/a']);
+  const there = await Promise.all(
+    (await readdir(folder)).map(async (name) => [`/in/film/${name}`, await readFile(join(folder, name))] as const),
+  );
   await open(dir.path).run(run);
-  for (const name of await readdir(folder)) expect(fs.files.get(`/in/film/${name}`)).toEqual(await readFile(join(folder, name)));
+  expect(Object.fromEntries(fs.files)).toMatchObject(Object.fromEntries(there));
+});
+
+it.runIf(mounts)('what a delete_policy keeps stays while others find room on the disk for their downloads', async () => {
+  const { filled } = await makeDisk();
+  const folder = join(filled, 'aria2', 'task-1');
+  const store = async () => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'film'), 'a film');
+    const { run, open } = openTransfer('delete_never');
+    await open(filled).run(run);
+    return readdir(filled, { recursive: true });
+  };
+  expect(await store()).toContain(join('aria2', 'task-1', 'film'));
+  await writeFile(join(filled, 'of others'), Buffer.alloc(31 * 1024 * 1024, 1));
+  expect(await store()).not.toContain(join('aria2', 'task-1', 'film'));
 });
 
 it('C4: a file that is exchanged for a link after it was found is not read', async () => {

@@ -9,6 +9,11 @@ const RESERVE_PART = 20;
 /** Some tools answer before the files of what they end are closed: so long nothing else is given up, in milliseconds. */
 const FREED_AFTER_MS = 2_000;
 
+/** What was downloaded and is of no more use may stay while so much is free for what others download, and of a small disk so much of the whole. */
+const KEPT_LEAVE_BYTES = 10 * 1024 ** 3;
+const KEPT_LEAVE_ENTRIES = 100_000;
+const KEPT_LEAVE_PART = 4;
+
 /** So much of a disk. */
 interface Room {
   readonly bytes: number;
@@ -33,6 +38,17 @@ export async function leftBeyondReserve(folder: string, beside: string | undefin
     // Where files have no number it is 0.
     entries: left.entries - Math.min(RESERVE_ENTRIES, files / RESERVE_PART),
   };
+}
+
+/** Whether what was downloaded into a folder may stay when nothing needs it any more: nobody else takes it away. */
+export async function mayKeep(folder: string): Promise<boolean> {
+  // Where this replica cannot look, another one may.
+  const disk = await fs.statfs(folder).catch(() => undefined);
+  if (disk === undefined) return true;
+  const { bavail, bsize, blocks, ffree, files } = disk;
+  return (
+    bavail >= Math.min(KEPT_LEAVE_BYTES / bsize, blocks / KEPT_LEAVE_PART) && ffree >= Math.min(KEPT_LEAVE_ENTRIES, files / KEPT_LEAVE_PART)
+  );
 }
 
 /**

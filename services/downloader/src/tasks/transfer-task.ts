@@ -6,6 +6,7 @@ import type { Peers, ServiceKit } from '@wharf/service-kit';
 import type { TaskOutcome } from '@wharf/task-engine';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import { isDeletedAfter } from '../domain/download-input.ts';
+import { mayKeep } from '../fetch/disk-reserve.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ToolFile, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import { createReadableResults } from './readable-results.ts';
@@ -101,7 +102,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
   }
 
   async function cleanUp(input: TransferInput, outcome: 'succeeded' | 'failed'): Promise<void> {
-    if (isDeletedAfter(input.deletePolicy, outcome)) await removeOrLeave(input);
+    if (isDeletedAfter(input.deletePolicy, outcome) || !(await mayKeep(toolsDir))) await removeOrLeave(input);
   }
 
   /** What is still seeded goes when that ends. */
