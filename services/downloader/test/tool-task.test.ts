@@ -85,6 +85,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       await onQueue();
       queued.push(...transfers.map(({ name }) => name));
     },
+    requireTransferred: async () => {},
     keepReserve: async () => {},
     onBytes: () => {},
   });

@@ -29,6 +29,8 @@ export interface DownloadTasks {
   hurry(): void;
   /** Queues transfers of one download's results; those that are queued already are left out. */
   queueTransfers(parent: TransferParent, transfers: readonly TransferInput[]): Promise<void>;
+  /** Before a download is begun anew: its transfers of the time before have its folder. @throws what {@link postponed} makes: some have not ended */
+  requireTransferred(id: string): Promise<void>;
 }
 
 /** How many tasks of a list run at a time where no setting says otherwise. */
@@ -37,7 +39,7 @@ const DEFAULT_THREADS = 5;
 const FOLLOWED_PER_TOOL = 64;
 const DOWNLOAD_RETRIES = 1;
 const TRANSFER_RETRIES = 2;
-/** A download whose results find no room in the queue looks again after so long, in milliseconds. */
+/** A download whose results find no room in the queue, or that waits for its own transfers, looks again after so long, in milliseconds. */
 const WAIT_FOR_ROOM_MS = 30_000;
 
 export interface DownloadTaskOptions {
@@ -123,10 +125,9 @@ export function createDownloadTasks(
     },
     async queueTransfers({ id, creator, round }, wanted) {
       const key = partsOf(id);
-      // Those that have ended were of a time before, or are known by their ids.
-      const queued = await tasks.find({ keys: key }, { name: 1, done: 1 }).lean<{ _id: string; name: string; done: boolean }[]>();
-      const ids = new Set(queued.map(({ _id }) => _id));
-      const open = new Set(queued.filter(({ done }) => round === undefined || !done).map(({ name }) => name));
+      const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ _id: string; name: string }[]>();
+      // Those of a time before have the same names, those of earlier versions other ids.
+      const known = new Set(queued.map(({ _id, name }) => (round === undefined ? name : _id)));
       const all = wanted.map(
         (input): NewTask<TransferInput> => ({
           // A worker that pauses between the lookup and this queues nothing twice.
@@ -137,12 +138,16 @@ export function createDownloadTasks(
           keys: [key],
         }),
       );
-      const missing = all.filter((task) => !open.has(task.name) && !ids.has(task.id ?? ''));
+      const missing = all.filter(({ id: own = '', name }) => !known.has(round === undefined ? name : own));
       await engine.addAll(transferKind, missing).catch((error) => {
         // What was downloaded must not be given up because others have queued so much.
         const isFull = AppError.is(error, 'QUOTA_EXCEEDED') || (AppError.is(error, 'RATE_LIMITED') && !isTooMany(error));
         throw isFull ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS) : error;
       });
+    },
+    async requireTransferred(id) {
+      const open = await tasks.findOne({ keys: partsOf(id), done: false }, { _id: 1 }).lean();
+      if (open) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
     },
   };
 }

@@ -44,6 +44,8 @@ export interface ToolTaskOptions extends FollowContext {
   readonly toolsDir: string;
   /** Queues transfers; those that are queued already are left out. */
   readonly queueTransfers: (parent: TransferParent, transfers: readonly TransferInput[]) => Promise<void>;
+  /** @throws AppError that has the task wait: transfers of the time before, when it succeeded, have not ended */
+  readonly requireTransferred: (id: string) => Promise<void>;
 }
 
 /** The download whose results are transferred, and which time it is that it was begun. */
@@ -92,6 +94,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     async run(run, saved, saveState) {
       const round = saved ? saved.round : randomBytes(8).toString('hex');
       const save = (state: Omit<SavedTool, 'round'>) => saveState({ ...state, round });
+      if (!saved) await options.requireTransferred(run.id);
       const tool = await tools.get(run.input.tool);
       await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
