@@ -128,13 +128,9 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
   const tasks: DownloadTasks = createDownloadTasks(kit, {
     ...{ requireTarget: createRequireTarget(kit), fetches },
     toolDownloads: createToolTasks({
-      kit,
-      tools,
-      working,
-      seeds,
-      toolsDir,
-      openNetwork,
+      ...{ kit, tools, working, seeds, toolsDir, openNetwork },
       queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
+      requireTransferred: (id) => tasks.requireTransferred(id),
       onBytes: countBytes,
       keepReserve: createReserveKeeper(toolsDir, config.dataDir),
     }),

@@ -1,31 +1,12 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAvailable, makeTempDir, runCommand } from '@wharf/harness';
+import { makeTempDir } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
-import { createRecordRoom, createReserveKeeper, type KeepReserve } from '../src/fetch/disk-reserve.ts';
+import { createRecordRoom, createReserveKeeper, type KeepReserve, mayKeep } from '../src/fetch/disk-reserve.ts';
 import { createScratch, newScratchId } from '../src/fetch/scratch.ts';
+import { makeDisk, mounts } from './small-disk.ts';
 
 const MIB = 1024 * 1024;
-const mounts = isAvailable('mount', await findMount());
-
-async function findMount(): Promise<object> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return { missing: 'only root can mount a small disk' };
-  const { code, stderr } = await runCommand('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-  return code === 0 ? {} : { missing: stderr.trim() };
-}
-
-/** A folder of ours, and one that is filled, on a disk of which 2 MiB are the reserve. @param entries that it holds at most */
-async function makeDisk(entries = 10_000) {
-  const dir = await makeTempDir('disk-reserve');
-  onTestFinished(() => dir.remove());
-  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', `size=40m,nr_inodes=${entries}`, 'none', dir.path]);
-  expect(code, stderr).toBe(0);
-  onTestFinished(async () => void (await runCommand('umount', ['--lazy', dir.path])));
-  const [own, filled] = ['own', 'filled'].map((name) => join(dir.path, name)) as [string, string];
-  for (const folder of [own, filled]) await mkdir(folder);
-  return { own, filled };
-}
-
 it.runIf(mounts)(
   'of those that fill a disk which is shared as many are given up as take of the reserve, others and elsewhere none',
   async () => {
@@ -89,6 +70,18 @@ it.runIf(mounts)('what fills the disk with files that hold nothing is given up',
   for (let index = 0; index < 192; index += 1) await writeFile(join(filled, String(index)), '');
   await expect(keep()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
   expect(given).toEqual(['files']);
+});
+
+it.runIf(mounts)('what is of no more use stays while a quarter of the disk is free, of bytes and of files', async () => {
+  const { own, filled } = await makeDisk(400);
+  expect(await mayKeep(filled)).toBe(true);
+  await writeFile(join(filled, 'one'), Buffer.alloc(29 * MIB, 1));
+  expect(await mayKeep(filled)).toBe(true);
+  await writeFile(join(filled, 'two'), Buffer.alloc(2 * MIB, 1));
+  expect(await mayKeep(filled)).toBe(false);
+  await rm(join(filled, 'one'));
+  for (let index = 0; index < 300; index += 1) await writeFile(join(own, String(index)), '');
+  expect(await mayKeep(filled)).toBe(false);
 });
 
 it.runIf(mounts)('what the store is to keep of tasks leaves it, however many come at the same time', async () => {

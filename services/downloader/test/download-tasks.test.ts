@@ -146,6 +146,22 @@ it('a worker that was held up while it queued transfers queues none of them twic
   await close();
 });
 
+it('a download that is begun anew waits for its transfers of the time before, and queues them once more', async () => {
+  const { store, open, close } = await openDownloads();
+  const { queueTransfers, requireTransferred } = open();
+  const { tasks } = taskModelsOf(store, 'downloader');
+  const first = { ...parent, round: 'one' };
+  await requireTransferred(parent.id);
+  for (const _time of [1, 2]) await queueTransfers(first, resultsOf(3));
+  expect(await tasks.countDocuments()).toBe(3);
+  await expect(requireTransferred(parent.id)).rejects.toMatchObject({ details: { postponedMs: 30_000 } });
+  await tasks.updateMany({}, { $set: { done: true } });
+  await requireTransferred(parent.id);
+  for (const _time of [1, 2]) await queueTransfers({ ...first, round: 'two' }, resultsOf(3));
+  expect(await tasks.countDocuments()).toBe(6);
+  await close();
+});
+
 it('transfers that find no room in the queue have their download wait for it, and have more room than what is new', async () => {
   const { open, close } = await openDownloads(8);
   const { queueTransfers } = open();

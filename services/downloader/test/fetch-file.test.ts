@@ -127,6 +127,23 @@ describe('a size that no file has', () => {
   });
 });
 
+it('ranges that come in an encoding nobody asked for are not taken for the file', async () => {
+  const bytes = content(5 * MIB);
+  const server = await serve({
+    content: bytes,
+    etag: '"one"',
+    handle(request, response, index) {
+      const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+      if (index === 0 || end === undefined) return false;
+      const length = Number(end) - Number(start) + 1;
+      const range = { 'Content-Range': `bytes ${start}-${end}/${bytes.length}`, 'Content-Length': String(length) };
+      response.writeHead(206, { ETag: '"one"', 'Content-Encoding': 'gzip', ...range }).end(Buffer.alloc(length));
+      return true;
+    },
+  });
+  await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+});
+
 describe('a file arrives byte by byte as it is', () => {
   it.each([0, 1, 65_536, MIB - 1, MIB, MIB + 1, 21 * MIB + 7, 64 * MIB])('of %i bytes, in parts', async (sizeBytes) => {
     const server = await serve({ content: content(sizeBytes), etag: '"one"' });

@@ -30,6 +30,7 @@ const ADMIN: Identity = { kind: 'user', id: 1, username: 'admin', role: ROLE.adm
 export interface Replica {
   add(url: string, tool?: string): Promise<string>;
   cancel(id: string): Promise<void>;
+  retry(id: string): Promise<void>;
   task(id: string, list?: string): Promise<WireTask>;
   /** Of results of tools, those that have not ended. */
   transfers(): Promise<WireTask[]>;
@@ -101,15 +102,17 @@ export async function openInstallation(settings: Readonly<Record<string, string>
     const downloader = client<DownloaderServiceClient>(DownloaderServiceDefinition);
     const tasks = client<TaskServiceClient>(TaskServiceDefinition);
     const as = (identity: Identity) => outgoingCall(kit.tokens, { identity, requestId: 'test', revisions: { auth: 0, admin: 0 } });
+    const control = (action: string) => async (id: string) => {
+      await tasks.controlTasks({ list: 'offline_download', action, ids: [id] }, as(ADMIN));
+    };
     const replica: Replica = {
       async add(address, tool = 'SimpleHttp') {
         const request = { urls: [address], path: '/in', tool, delete_policy: 'delete_always', hashes: {} };
         const [task] = (await downloader.addDownloads(request, as(ADMIN))).tasks;
         return task?.id ?? '';
       },
-      async cancel(id) {
-        await tasks.controlTasks({ list: 'offline_download', action: 'cancel', ids: [id] }, as(ADMIN));
-      },
+      cancel: control('cancel'),
+      retry: control('retry'),
       async task(id, list = 'offline_download') {
         return (await tasks.getTask({ list, id }, as(ADMIN))).task as WireTask;
       },

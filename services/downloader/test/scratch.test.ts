@@ -68,6 +68,24 @@ it('one user leaves others a quarter of the room, however many files that is, an
   await (await scratch.begin(newScratchId(7 * MB, one))).remove();
 });
 
+it('what one user keeps counts as theirs, and of many files some are kept (C17)', async () => {
+  const keep = async (sizeBytes: number, userId: number) => {
+    const file = await open().begin(newScratchId(sizeBytes, userId));
+    await file.sink.write(0, bytes(sizeBytes), never);
+    await file.keep();
+  };
+  const [one, other] = [1, 2];
+  for (let megabytes = 0; megabytes < 7; megabytes += 1) await keep(MB, one);
+  expect((await errorOf(open().begin(newScratchId(MB, one)))).message).toBe('needs 1 MB, the scratch folder has room for 500 KB at most');
+  await (await open().begin(newScratchId(2.25 * MB, other))).remove();
+  for (let count = 7; count < 1_000; count += 1) await writeFile(join(dir.path, `${newScratchId(0, one)}.kept`), '');
+  freed = 0;
+  await keep(1, one);
+  expect(freed).toBe(1);
+  await keep(1, other);
+  expect(await readdir(dir.path)).toHaveLength(1_001);
+});
+
 it('promises hold for every process that shares the folder, and outlive the one that made them', async () => {
   const id = await open()
     .begin(newScratchId(8 * MB))

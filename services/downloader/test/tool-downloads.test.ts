@@ -73,6 +73,21 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     for (const replica of [blind, seeing]) await replica.close();
   });
 
+  it('that have succeeded and are begun anew arrive once more, and leave nothing', async () => {
+    const replica = await place.open();
+    place.fs.files.clear();
+    const id = await replica.add(`${server.url}/quick`, 'aria2');
+    for (const again of [true, false]) {
+      await waitFor('the file', () => place.fs.files.has('/in/quick'));
+      await waitFor('nothing to be left', async () => (await readdir(join(place.dir, 'tools', 'aria2'))).length === 0);
+      await waitFor('its transfer to end', async () => (await replica.transfers()).length === 0);
+      await replica.until(id, { state: 2 });
+      place.fs.files.clear();
+      if (again) await replica.retry(id);
+    }
+    await replica.close();
+  });
+
   it.each([
     ['a file', '/held', '/held'],
     // aria2 does not fail when it cannot reach a web seed.

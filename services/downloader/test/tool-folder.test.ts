@@ -45,7 +45,7 @@ it('results are what is in the folder: no control files, no links', async () => 
     ['show/a.bin', 1],
     ['show/season/b.bin', 2],
   ]);
-  expect(await task.walk('top-link')).toEqual({ files: [], emptyFolders: [] });
+  expect(await task.walk('top-link')).toMatchObject({ files: [], emptyFolders: [] });
 });
 
 it('folders with nothing in them that could be kept are results too', async () => {
@@ -175,7 +175,7 @@ it('C4: an entry that is exchanged for a link after it was looked at is not read
   }
   await expect(textOf(film)).rejects.toThrow();
   await expect(textOf(inShow)).rejects.toThrow();
-  expect(await task.walk('show')).toEqual({ files: [], emptyFolders: [] });
+  expect(await task.walk('show')).toMatchObject({ files: [], emptyFolders: [] });
   for (const name of ['film', 'show']) await task.removeResult(name);
   expect((await readdir(folder)).sort()).toEqual(['film-before', 'show-before']);
   await isUntouched(outside);

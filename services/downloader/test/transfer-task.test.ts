@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
@@ -10,6 +10,7 @@ import type { z } from 'zod';
 import { type savedTransfer, transferInput } from '../src/tasks/transfer-run.ts';
 import { createTransferTasks } from '../src/tasks/transfer-task.ts';
 import { createFakeFs, kitOf } from './fake-fs.ts';
+import { makeDisk, mounts } from './small-disk.ts';
 
 const MINUTE_MS = 60_000;
 let dir: TempDir;
@@ -102,6 +103,50 @@ it.each([
   await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' });
   await open(dir.path).run(run);
   expect([...fs.files.keys()]).toEqual(place === 'film' ? ['/in/film'] : []);
+});
+
+it.each([
+  ['one of its files has gone', (folder: string) => rm(join(folder, 'a'))],
+  ['it has one more', (folder: string) => writeFile(join(folder, '0'), '')],
+  ['one has another size', (folder: string) => writeFile(join(folder, 'c'), 'longer')],
+])('a result is not gone on with by whoever takes it over when %s; a retry brings all of it', async (_, change) => {
+  const { run, fs, open } = openTransfer();
+  const folder = join(dir.path, 'aria2', 'task-1', 'film');
+  await mkdir(folder, { recursive: true });
+  for (const name of ['a', 'b', 'c']) await writeFile(join(folder, name), name);
+  const { saveCheckpoint } = run;
+  run.saveCheckpoint = async (saved) => {
+    await saveCheckpoint(saved);
+    if (saved.index === 1 && saved.sessionId !== '') throw new Error('killed');
+  };
+  await expect(open(dir.path).run(run)).rejects.toThrow('killed');
+  run.saveCheckpoint = saveCheckpoint;
+  await change(folder);
+  await expect(open(dir.path).run(run)).rejects.toMatchObject({
+    code: 'CONTENT_CORRUPT',
+    message: 'what aria2 made changed while it was transferred',
+  });
+  expect([...fs.files.keys()]).toEqual(['/in/film/a']);
+  const there = await Promise.all(
+    (await readdir(folder)).map(async (name) => [`/in/film/${name}`, await readFile(join(folder, name))] as const),
+  );
+  await open(dir.path).run(run);
+  expect(Object.fromEntries(fs.files)).toMatchObject(Object.fromEntries(there));
+});
+
+it.runIf(mounts)('what a delete_policy keeps stays while others find room on the disk for their downloads', async () => {
+  const { filled } = await makeDisk();
+  const folder = join(filled, 'aria2', 'task-1');
+  const store = async () => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'film'), 'a film');
+    const { run, open } = openTransfer('delete_never');
+    await open(filled).run(run);
+    return readdir(filled, { recursive: true });
+  };
+  expect(await store()).toContain(join('aria2', 'task-1', 'film'));
+  await writeFile(join(filled, 'of others'), Buffer.alloc(31 * 1024 * 1024, 1));
+  expect(await store()).not.toContain(join('aria2', 'task-1', 'film'));
 });
 
 it('C4: a file that is exchanged for a link after it was found is not read', async () => {

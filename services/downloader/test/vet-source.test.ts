@@ -113,6 +113,14 @@ describe('a magnet link', () => {
     expect(await vet(`magnet:?xt=urn:btih:${hash}&${parameters}`)).toMatchObject({ url: `magnet:?xt=urn:btih:${hash}&${handedOver}` });
   });
 
+  it.each([
+    `xt.1=urn:btih:${'b'.repeat(40)}`,
+    'xt=urn:btih:YEX6DQDLXISUVHOJ6UM3GNNKPQJWPKEA',
+    `xt=urn:btmh:1220${'ab'.repeat(32)}&xt.1=urn:btmh:1220${'cd'.repeat(32)}`,
+  ])('that names a second torrent, as %s, is none: the tool may have that for somebody else', async (parameter) => {
+    await expect(vet(`magnet:?xt=urn:btih:${hash}&${parameter}`)).rejects.toThrow('several torrents');
+  });
+
   it('that names no torrent is none, and not every tool takes one', async () => {
     await expect(vet('magnet:?dn=x')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(vet(`magnet:?xt=urn:btih:${hash}`, toolOf('url'))).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
@@ -163,8 +171,11 @@ describe('a metalink', () => {
   const metalink = (inner: string) =>
     `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="x">${inner}</file></metalink>`;
 
-  it('is handed over when its mirrors are allowed', async () => {
-    expect(await vet(served('/good.meta4', metalink('<url>http://tracker.example/x</url>')))).toMatchObject({ kind: 'metalink' });
+  it.each([
+    metalink('<url>http://tracker.example/x</url>'),
+    `\uFEFF<?xml version='1.0' encoding='UTF-8'?>\n<!-- x --><metalink version="3.0"><x:url type="http" location = "de">http://tracker.example/x</x:url></metalink>`,
+  ])('%s is handed over, as its mirrors are allowed', async (content) => {
+    expect(await vet(served('/good.meta4', content))).toMatchObject({ kind: 'metalink' });
   });
 
   it.each([
@@ -172,6 +183,7 @@ describe('a metalink', () => {
     '<url>http://tracker.example/x</url><url priority="1"> http://127.0.0.1/x </url>',
     '<url>http://&#49;27.0.0.1/x</url>',
     '<url>ftp://tracker.example/x</url>',
+    '<é:url>http://127.0.0.1/x</é:url>',
   ])('with %s is refused', async (inner) => {
     await expect(vet(served('/bad.metalink', metalink(inner)))).rejects.toMatchObject({
       code: expect.stringMatching(/^(PERMISSION_DENIED|UNSUPPORTED_OPERATION)$/),
@@ -186,6 +198,16 @@ describe('a metalink', () => {
     '<metalink><url a="<"/>http://tracker.example/x</url></metalink>',
     '<metalink><!-- <url>http://tracker.example/x</url></metalink>',
     'nothing',
+    // Of torrents nobody would look at the trackers.
+    '<metalink xmlns:x="urn:ietf:params:xml:ns:metalink"><x:metaurl mediatype="torrent">http://tracker.example/x.torrent</x:metaurl><url>http://tracker.example/</url></metalink>',
+    '<metalink><url type="bittorrent">http://tracker.example/x.torrent</url></metalink>',
+    '<metalink><url type="http" x:type="&#98;ittorrent">http://tracker.example/x.torrent</url></metalink>',
+    // What a tool reads is not what it looks like.
+    '<metalink><url a=">http://tracker.example/?">http://127.0.0.1/</url></metalink>',
+    '<metalink><?x <!-- ?><url>http://127.0.0.1/</url><?y --> ?><url>http://tracker.example/</url></metalink>',
+    '<?xml version="1.0" encoding="UTF-7"?><metalink>+ADw-url+AD4-http://127.0.0.1/+ADw-/url+AD4-<url>http://tracker.example/</url></metalink>',
+    'L<metalink><url>http://tracker.example/</url></metalink>',
+    '<\0u\0r\0l\0>\0<metalink><url>http://tracker.example/</url></metalink>',
   ])('%s cannot be used', async (content) => {
     await expect(vet(served('/none.metalink', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
   });

@@ -4,16 +4,17 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 export const isMagnet = (text: string): boolean => /^magnet:/i.test(text);
 
-/** The v1 hash in hexadecimal, or the first forty digits of the v2 one, as tools identify torrents. @throws AppError INVALID_ARGUMENT */
+/** The v1 hash in hexadecimal, or the first forty digits of the v2 one, as tools identify torrents. @throws AppError INVALID_ARGUMENT: none, or several */
 export function magnetHash(text: string): string {
   const topics = new URLSearchParams(text.slice(text.indexOf('?') + 1)).getAll('xt');
-  for (const topic of topics) {
-    const v1 = /^urn:btih:([0-9a-f]{40}|[a-z2-7]{32})$/i.exec(topic)?.[1]?.toLowerCase();
-    if (v1) return v1.length === 40 ? v1 : fromBase32(v1);
-  }
-  const v2 = topics.map((topic) => /^urn:btmh:1220([0-9a-f]{64})$/i.exec(topic)?.[1]?.toLowerCase()).find((hash) => hash !== undefined);
-  if (!v2) throw new AppError('INVALID_ARGUMENT', 'the magnet link names no torrent');
-  return v2.slice(0, 40);
+  const named = (form: RegExp) => new Set(topics.flatMap((topic) => form.exec(topic)?.[1]?.toLowerCase() ?? []));
+  const v1 = new Set([...named(/^urn:btih:([0-9a-f]{40}|[a-z2-7]{32})$/i)].map((hash) => (hash.length === 40 ? hash : fromBase32(hash))));
+  const v2 = named(/^urn:btmh:1220([0-9a-f]{64})$/i);
+  // Of several a tool may take another one than we look for: somebody else's.
+  if (v1.size > 1 || v2.size > 1) throw new AppError('INVALID_ARGUMENT', 'the magnet link names several torrents');
+  const [hash] = [...v1, ...v2];
+  if (hash === undefined) throw new AppError('INVALID_ARGUMENT', 'the magnet link names no torrent');
+  return hash.slice(0, 40);
 }
 
 function fromBase32(text: string): string {

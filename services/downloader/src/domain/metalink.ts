@@ -6,23 +6,26 @@ const MAX_URL_LENGTH = 8_192;
 /** So many tags or comments are read between two steps of the pace. */
 const TAGS_PER_STEP = 1_000;
 
-const URL_TAG = /<(?:[\w.-]+:)?url\b/iy;
+/** The only instruction that is read, in encodings in which no other bytes make a tag. */
+const DECLARATION = /^\uFEFF?<\?xml\s+version\s*=\s*["'][\d.]+["'](?:\s+encoding\s*=\s*["'](?:utf-8|us-ascii|iso-8859-1)["'])?\s*\?>/i;
+/** A tag without its end: whether it closes, its name, its attributes. What has a `>` in its quotes is none, as it ends elsewhere for others. */
+const TAG = /^<(\/?)([^\s<>/]+)((?:\s+[^\s<>="'/]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*)\s*(\/?)$/;
+const TYPE = /[\s:]type\s*=\s*["']([^"']*)/gi;
 
 /** The addresses in a metalink, in time linear in its length. @throws AppError CONTENT_CORRUPT for what a tool may read otherwise than we do */
 export async function metalinkUrls(text: string, maxUrls: number, pace: Pace): Promise<string[]> {
-  const plain = await withoutComments(text, pace);
-  // Entities and other documents could name addresses that are not seen here.
-  if (!/<metalink\b/i.test(plain) || /<!|<\?xml-stylesheet|<metaurl\b/i.test(plain)) throw unusableMetalink();
+  const plain = (await withoutComments(text.replace(DECLARATION, ''), pace)).trimStart();
+  // Entities, other documents and other encodings could name addresses that are not seen here, and so could what hides the ends of a comment.
+  if (!plain.startsWith('<') || !/<metalink\b/i.test(plain) || /<[!?]|\0/.test(plain)) throw unusableMetalink();
   const urls: string[] = [];
-  let open = plain.indexOf('<');
+  let open = 0;
   for (let count = 1; open !== -1; count += 1) {
     if (count % TAGS_PER_STEP === 0) await pace.step();
     const end = plain.indexOf('>', open);
     const next = plain.indexOf('<', open + 1);
     // Tags begin and end in turn.
-    if (end === -1 || (next !== -1 && next < end)) throw unusableMetalink();
-    URL_TAG.lastIndex = open;
-    if (URL_TAG.test(plain) && plain[end - 1] !== '/') {
+    if (end === -1 || end - open > MAX_URL_LENGTH || (next !== -1 && next < end)) throw unusableMetalink();
+    if (isOfAddress(plain.slice(open, end))) {
       // An address in several pieces would be put together by its reader.
       if (next === -1 || plain[next + 1] !== '/') throw unusableMetalink();
       if (next - end > MAX_URL_LENGTH || urls.length === maxUrls) throw unusableMetalink();
@@ -31,6 +34,18 @@ export async function metalinkUrls(text: string, maxUrls: number, pace: Pace): P
     open = next;
   }
   return urls;
+}
+
+/** Whether an address comes behind the tag. @throws AppError CONTENT_CORRUPT: it is of a torrent, whose addresses nobody would look at, or no tag */
+function isOfAddress(text: string): boolean {
+  const [tag, closes, name = '', attributes = '', isEmpty] = TAG.exec(text) ?? [];
+  if (tag === undefined) throw unusableMetalink();
+  // Whatever stands for the namespace.
+  const plainName = name.slice(name.lastIndexOf(':') + 1).toLowerCase();
+  if (plainName === 'metaurl') throw unusableMetalink();
+  if (plainName !== 'url' || closes !== '' || isEmpty !== '') return false;
+  for (const [, type = ''] of attributes.matchAll(TYPE)) if (!/^(?:https?|ftps?)$/i.test(type)) throw unusableMetalink();
+  return true;
 }
 
 async function withoutComments(text: string, pace: Pace): Promise<string> {

@@ -9,27 +9,46 @@ const RESERVE_PART = 20;
 /** Some tools answer before the files of what they end are closed: so long nothing else is given up, in milliseconds. */
 const FREED_AFTER_MS = 2_000;
 
+/** What was downloaded and is of no more use may stay while so much is free for what others download, and of a small disk so much of the whole. */
+const KEPT_LEAVE_BYTES = 10 * 1024 ** 3;
+const KEPT_LEAVE_ENTRIES = 100_000;
+const KEPT_LEAVE_PART = 4;
+
 /** So much of a disk. */
-interface Reserve {
+interface Room {
   readonly bytes: number;
   /** Files and folders. */
   readonly entries: number;
 }
 
-const NOTHING: Reserve = { bytes: 0, entries: 0 };
-
-/** What is to be left free where a folder is. @param beside a folder of ours; undefined, or missing: nothing else is kept there */
-export async function reserveOf(folder: string, beside: string | undefined): Promise<Reserve> {
-  if (beside === undefined) return NOTHING;
-  try {
-    const [one, two, { blocks, bsize, files }] = await Promise.all([fs.stat(folder), fs.stat(beside), fs.statfs(folder)]);
-    if (one.dev !== two.dev) return NOTHING;
+/**
+ * What is left of the disk of a folder beyond the reserve: less than 0 where that is taken of.
+ *
+ * @param beside a folder of ours, for which it is kept on the same disk; undefined, or missing: nothing else is kept there
+ * @throws ENOENT: there is no such folder
+ */
+export async function leftBeyondReserve(folder: string, beside: string | undefined): Promise<Room> {
+  const { bavail, bsize, blocks, ffree, files } = await fs.statfs(folder);
+  const left = { bytes: bavail * bsize, entries: ffree };
+  if (beside === undefined) return left;
+  const [one, two] = await Promise.all([fs.stat(folder), unlessMissing(fs.stat(beside))]);
+  if (one.dev !== two?.dev) return left;
+  return {
+    bytes: left.bytes - Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART),
     // Where files have no number it is 0.
-    return { bytes: Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART), entries: Math.min(RESERVE_ENTRIES, files / RESERVE_PART) };
-  } catch (error) {
-    if (isMissing(error)) return NOTHING;
-    throw error;
-  }
+    entries: left.entries - Math.min(RESERVE_ENTRIES, files / RESERVE_PART),
+  };
+}
+
+/** Whether what was downloaded into a folder may stay when nothing needs it any more: nobody else takes it away. */
+export async function mayKeep(folder: string): Promise<boolean> {
+  // Where this replica cannot look, another one may.
+  const disk = await fs.statfs(folder).catch(() => undefined);
+  if (disk === undefined) return true;
+  const { bavail, bsize, blocks, ffree, files } = disk;
+  return (
+    bavail >= Math.min(KEPT_LEAVE_BYTES / bsize, blocks / KEPT_LEAVE_PART) && ffree >= Math.min(KEPT_LEAVE_ENTRIES, files / KEPT_LEAVE_PART)
+  );
 }
 
 /**
@@ -41,14 +60,12 @@ export async function reserveOf(folder: string, beside: string | undefined): Pro
  */
 export type KeepReserve = (giveUp: () => Promise<void>) => Promise<void>;
 
-/** @param folder where it is missing nothing is in it. @param beside as of `reserveOf`. @param now @internal given by tests only */
+/** @param folder where it is missing nothing is in it. @param beside as of `leftBeyondReserve`. @param now @internal given by tests only */
 export function createReserveKeeper(folder: string, beside: string | undefined, now = () => performance.now()): KeepReserve {
   let nextAtMs = Number.NEGATIVE_INFINITY;
   const isTaken = async () => {
-    const disk = await fs.statfs(folder).catch(() => undefined);
-    if (disk === undefined) return false;
-    const reserve = await reserveOf(folder, beside);
-    return disk.bavail * disk.bsize < reserve.bytes || disk.ffree < reserve.entries;
+    const left = await leftBeyondReserve(folder, beside).catch(() => undefined);
+    return left !== undefined && Math.min(left.bytes, left.entries) < 0;
   };
   return async (giveUp) => {
     // Asked again after the look: of several who look at a time one is chosen.
@@ -75,11 +92,9 @@ export function createRecordRoom(dataFolder: string | undefined): ((bytes: numbe
       heldBytes -= bytes;
     };
     try {
-      const disk = await unlessMissing(fs.statfs(dataFolder));
-      const reserve = await reserveOf(dataFolder, dataFolder);
+      const left = await unlessMissing(leftBeyondReserve(dataFolder, dataFolder));
       // What others hold may be there already: too much is counted then, and never too little.
-      if (disk && disk.bavail * disk.bsize - heldBytes < reserve.bytes)
-        throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
+      if (left && left.bytes < heldBytes) throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
       return letGo;
     } catch (error) {
       letGo();

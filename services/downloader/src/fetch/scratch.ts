@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AppError, systemCodeOf } from '@wharf/errors';
 import type { Digests } from '../domain/digests.ts';
-import { reserveOf } from './disk-reserve.ts';
+import { leftBeyondReserve } from './disk-reserve.ts';
 import type { FileSink } from './transfer.ts';
 
 /** Bytes that are read at once. */
@@ -15,6 +15,10 @@ const GROW_BYTES = 4 * 1024 * 1024;
 const ID = /^[0-9a-f]{32}-(\d{1,16})(?:-(\d{1,16}))?$/;
 /** The part of the room that one user's files may have, so that others find some: as fs has it of uploads that wait. */
 const USER_SHARE = 0.75;
+/** Behind the name of a file that was left to the admin. */
+const KEPT = '.kept';
+/** So many of one user are left: each look for room goes through all. */
+const MAX_KEPT = 1_000;
 /** A file that was not touched for so long, in milliseconds, belongs to no download. Write sessions end a day sooner. */
 const ABANDONED_MS = 2 * 86_400_000;
 
@@ -27,7 +31,7 @@ export interface ScratchFile {
   verify(file: { readonly sizeBytes: number; readonly digests: Digests }): Promise<void>;
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
-  /** Closes the file and leaves it to the admin. It takes room as before. */
+  /** Closes the file and leaves it to the admin, unless {@link MAX_KEPT} of its user are left. It takes room, and of its user's share, as before. */
   keep(): Promise<void>;
   /** Safe twice. */
   remove(): Promise<void>;
@@ -60,9 +64,9 @@ function promisedBytesOf(name: string): number | undefined {
   return bytes === undefined ? undefined : Number(bytes);
 }
 
-/** Undefined: nobody says. */
+/** Whose a file is that waits, or was kept. Undefined: nobody says. */
 function userIdOf(name: string): number | undefined {
-  const id = ID.exec(name)?.[2];
+  const id = ID.exec(name.endsWith(KEPT) ? name.slice(0, -KEPT.length) : name)?.[2];
   return id === undefined ? undefined : Number(id);
 }
 
@@ -152,6 +156,7 @@ async function roomIn(
 ): Promise<Room> {
   let takenBytes = 0;
   let usersBytes = 0;
+  let usersKeptBytes = 0;
   let comingBytes = 0;
   let stayingBytes = 0;
   let passingDiskBytes = 0;
@@ -169,19 +174,24 @@ async function roomIn(
     const diskBytes = stats.blocks * STAT_BLOCK_BYTES;
     const bytes = Math.max(promisedBytes, stats.size);
     takenBytes += bytes;
-    if (userId !== undefined && userIdOf(name) === userId) usersBytes += bytes;
+    if (userId !== undefined && userIdOf(name) === userId) {
+      usersBytes += bytes;
+      if (promise === undefined) usersKeptBytes += stats.size;
+    }
     comingBytes += Math.max(0, promisedBytes - diskBytes);
     if (promise === undefined) stayingBytes += stats.size;
     else passingDiskBytes += diskBytes;
   }
-  const disk = await fs.statfs(dir);
-  const availableBytes = disk.bavail * disk.bsize - (await reserveOf(dir, beside)).bytes;
+  const { bytes: availableBytes } = await leftBeyondReserve(dir, beside);
   const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
   const everBytes = Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes));
   const freeBytes = Math.max(0, Math.min(limitBytes - takenBytes, availableBytes - comingBytes));
   if (userId === undefined) return { everBytes, freeBytes };
-  const shareBytes = Math.floor(everBytes * USER_SHARE);
-  return { everBytes: shareBytes, freeBytes: Math.max(0, Math.min(freeBytes, shareBytes - usersBytes)) };
+  const shareBytes = Math.floor((everBytes + usersKeptBytes) * USER_SHARE);
+  return {
+    everBytes: Math.max(0, shareBytes - usersKeptBytes),
+    freeBytes: Math.max(0, Math.min(freeBytes, shareBytes - usersBytes)),
+  };
 }
 
 /** @param isAmongOthers somebody else may have made it before us, or a link. @throws AppError FAILED_PRECONDITION */
@@ -233,6 +243,12 @@ function scratchFile(file: {
     isOpen = false;
     await handle.close();
   };
+  const remove = async () => {
+    await close();
+    await fs.rm(path, { force: true });
+    if (!isGone) file.onFreed();
+    isGone = true;
+  };
   /**
    * The file is removed, and begins anew when there is more room. When its size is not known, it then needs twice the bytes that had come.
    */
@@ -282,16 +298,17 @@ function scratchFile(file: {
     read: () => createReadStream(path, { highWaterMark: READ_BYTES }),
     close,
     async keep() {
+      if ((await keptOf(dirname(path), userIdOf(id))) >= MAX_KEPT) return remove();
       await close();
-      await fs.rename(path, `${path}.kept`);
+      await fs.rename(path, path + KEPT);
     },
-    async remove() {
-      await close();
-      await fs.rm(path, { force: true });
-      if (!isGone) file.onFreed();
-      isGone = true;
-    },
+    remove,
   };
+}
+
+/** How many files of a user were kept. */
+async function keptOf(dir: string, userId: number | undefined): Promise<number> {
+  return (await fs.readdir(dir)).filter((name) => name.endsWith(KEPT) && userIdOf(name) === userId).length;
 }
 
 function isDiskFull(error: unknown): boolean {

@@ -114,7 +114,7 @@ export async function openRange(
     // An If-Range that did not hold is answered with the whole file; so does a server that forgot how to serve ranges.
     const length = Number(response.headers['content-length'] ?? Number.NaN);
     if (status === 200 && Number.isFinite(length) && length !== source.sizeBytes) throw changed();
-    if (status === 200 || range?.start !== start || (range.end !== undefined && range.end > end))
+    if (status === 200 || encodingOf(response) !== '' || range?.start !== start || range.end > end)
       throw new AppError('RANGE_NOT_SATISFIABLE', `${url.host} answers with another range than was asked for`);
     return response;
   } catch (error) {

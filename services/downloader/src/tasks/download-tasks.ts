@@ -10,7 +10,6 @@ import {
   postponed,
   postponedMs,
   type RecordRoom,
-  type TaskCreator,
   type TaskEngine,
   type TaskKind,
   type TaskRun,
@@ -18,7 +17,7 @@ import {
 import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
 import { type FetchState, type FetchTasks, fetchState, hasProgress } from './fetch-task.ts';
-import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
+import { type SavedTool, savedTool, type ToolTasks, type TransferParent } from './tool-task.ts';
 import { savedTransfer, type TransferInput, transferInput } from './transfer-run.ts';
 import type { TransferTasks } from './transfer-task.ts';
 
@@ -30,7 +29,9 @@ export interface DownloadTasks {
   /** There may be room now for downloads that wait for it. */
   hurry(): void;
   /** Queues transfers of one download's results; those that are queued already are left out. */
-  queueTransfers(parent: { id: string; creator: TaskCreator | undefined }, transfers: readonly TransferInput[]): Promise<void>;
+  queueTransfers(parent: TransferParent, transfers: readonly TransferInput[]): Promise<void>;
+  /** Before a download is begun anew: its transfers of the time before have its folder. @throws what {@link postponed} makes: some have not ended */
+  requireTransferred(id: string): Promise<void>;
 }
 
 /** How many tasks of a list run at a time where no setting says otherwise. */
@@ -39,7 +40,7 @@ const DEFAULT_THREADS = 5;
 const FOLLOWED_PER_TOOL = 64;
 const DOWNLOAD_RETRIES = 1;
 const TRANSFER_RETRIES = 2;
-/** A download whose results find no room in the queue looks again after so long, in milliseconds. */
+/** A download whose results find no room in the queue, or that waits for its own transfers, looks again after so long, in milliseconds. */
 const WAIT_FOR_ROOM_MS = 30_000;
 
 export interface DownloadTaskOptions {
@@ -126,26 +127,31 @@ export function createDownloadTasks(
     hurry() {
       engine.hurry(fetchKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
     },
-    async queueTransfers({ id, creator }, wanted) {
+    async queueTransfers({ id, creator, round }, wanted) {
       const key = partsOf(id);
-      const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
-      const names = new Set(queued.map(({ name }) => name));
+      const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ _id: string; name: string }[]>();
+      // Those of a time before have the same names, those of earlier versions other ids.
+      const known = new Set(queued.map(({ _id, name }) => (round === undefined ? name : _id)));
       const all = wanted.map(
         (input): NewTask<TransferInput> => ({
           // A worker that pauses between the lookup and this queues nothing twice.
-          id: derivedTaskId(id, input.name),
+          id: derivedTaskId(id, round === undefined ? input.name : `${round}/${input.name}`),
           name: transferName(input),
           creator,
           input,
           keys: [key],
         }),
       );
-      const missing = all.filter(({ name }) => !names.has(name));
+      const missing = all.filter(({ id: own = '', name }) => !known.has(round === undefined ? name : own));
       await engine.addAll(transferKind, missing).catch((error) => {
         // What was downloaded must not be given up because others have queued so much.
         const isFull = AppError.is(error, 'QUOTA_EXCEEDED') || (AppError.is(error, 'RATE_LIMITED') && !isTooMany(error));
         throw isFull ? postponed('waits until other tasks have ended', WAIT_FOR_ROOM_MS) : error;
       });
+    },
+    async requireTransferred(id) {
+      const open = await tasks.findOne({ keys: partsOf(id), done: false }, { _id: 1 }).lean();
+      if (open) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
     },
   };
 }

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isMissing } from '@wharf/held-folders';
 import type { ServiceKit } from '@wharf/service-kit';
-import type { TaskRun } from '@wharf/task-engine';
+import type { TaskCreator, TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
@@ -20,6 +21,8 @@ export const savedTool = z.object({
   isFinished: z.boolean(),
   /** The transfers of the files are being queued. From now on a file that is missing has been transferred. */
   isHandedOver: z.boolean(),
+  /** Tells its transfers from those of a time before, when it succeeded and was then begun anew. Left out by earlier versions. */
+  round: z.string().optional(),
 });
 export type SavedTool = z.output<typeof savedTool>;
 
@@ -40,7 +43,16 @@ export interface ToolTaskOptions extends FollowContext {
   /** The tools and this process see it under the same path. */
   readonly toolsDir: string;
   /** Queues transfers; those that are queued already are left out. */
-  readonly queueTransfers: (run: ToolRun, transfers: readonly TransferInput[]) => Promise<void>;
+  readonly queueTransfers: (parent: TransferParent, transfers: readonly TransferInput[]) => Promise<void>;
+  /** @throws AppError that has the task wait: transfers of the time before, when it succeeded, have not ended */
+  readonly requireTransferred: (id: string) => Promise<void>;
+}
+
+/** The download whose results are transferred, and which time it is that it was begun. */
+export interface TransferParent {
+  readonly id: string;
+  readonly creator: TaskCreator | undefined;
+  readonly round?: string | undefined;
 }
 
 const MINUTE_MS = 60_000;
@@ -48,7 +60,12 @@ const MINUTE_MS = 60_000;
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   const { kit, tools, working, seeds, toolsDir } = options;
 
-  const handOver = async (run: ToolRun, folder: ToolFolder, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
+  const handOver = async (
+    run: ToolRun,
+    folder: ToolFolder,
+    { isHandedOver: isAgain, round }: Pick<SavedTool, 'isHandedOver' | 'round'>,
+    save: () => Promise<void>,
+  ): Promise<void> => {
     const results = await folder.list().catch((error) => {
       if (isMissing(error)) return [];
       throw error;
@@ -60,7 +77,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     else await save();
     const { directory, mountPath, innerPath, deletePolicy, tool } = run.input;
     await options.queueTransfers(
-      run,
+      { id: run.id, creator: run.creator, round },
       results.map((name) => ({ parent: run.id, tool, name, directory, mountPath, innerPath, deletePolicy })),
     );
   };
@@ -74,7 +91,10 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   };
 
   return {
-    async run(run, saved, save) {
+    async run(run, saved, saveState) {
+      const round = saved ? saved.round : randomBytes(8).toString('hex');
+      const save = (state: Omit<SavedTool, 'round'>) => saveState({ ...state, round });
+      if (!saved) await options.requireTransferred(run.id);
       const tool = await tools.get(run.input.tool);
       await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
@@ -94,7 +114,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       }
       // From here on everything may happen twice, but what was handed over is no longer asked for: it may be somebody else's by now.
       if (!saved?.isHandedOver) await release(run, tool, toolId, folder);
-      await handOver(run, folder, saved?.isHandedOver === true, () => save({ toolId, isFinished: true, isHandedOver: true }));
+      const isHandedOver = saved?.isHandedOver === true;
+      await handOver(run, folder, { isHandedOver, round }, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
     async drop(run, saved) {

@@ -25,6 +25,8 @@ export const savedTransfer = z.object({
   missingSince: z.number().optional(),
   /** All of it is in the tree: what is not there any more was removed by whoever stored it. */
   isStored: z.boolean().optional(),
+  /** What the result was when the first file of it was stored; left out by earlier versions. */
+  state: z.string().optional(),
 });
 type SavedTransfer = z.output<typeof savedTransfer>;
 /** Where there is no checkpoint. */

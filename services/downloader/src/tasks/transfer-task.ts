@@ -6,6 +6,7 @@ import type { Peers, ServiceKit } from '@wharf/service-kit';
 import type { TaskOutcome } from '@wharf/task-engine';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import { isDeletedAfter } from '../domain/download-input.ts';
+import { mayKeep } from '../fetch/disk-reserve.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ToolFile, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import { createReadableResults } from './readable-results.ts';
@@ -37,7 +38,9 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
       if (run.checkpoint?.isStored) return cleanUp(input, 'succeeded');
-      const { files, emptyFolders } = await results.require(run);
+      const { files, emptyFolders, state } = await results.require(run);
+      if ((run.checkpoint?.state ?? state) !== state) throw await changedSince(run);
+      if (files.length + emptyFolders.length === 0) throw new AppError('CONTENT_CORRUPT', `what ${input.tool} made is no file or folder`);
       run.progress({ status: 'getting src object', phase: 'storing' });
       const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);
       const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -51,7 +54,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
           const id = randomBytes(16).toString('hex');
-          await run.saveCheckpoint({ index, sessionId: id }, false);
+          await run.saveCheckpoint({ index, sessionId: id, state }, false);
           const target = { id, user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
           const { session } = await fsWrites.openWrite(target, kit.ownCall());
           if (!session) throw new AppError('INTERNAL', 'internal error');
@@ -64,7 +67,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         }
         sessionId = '';
         const isStored = index + 1 === files.length && emptyFolders.length === 0;
-        await run.saveCheckpoint({ index: index + 1, sessionId: '', ...(isStored && { isStored }) });
+        await run.saveCheckpoint({ index: index + 1, sessionId: '', state, ...(isStored && { isStored }) });
       }
       for (const { names } of emptyFolders) {
         run.signal.throwIfAborted();
@@ -82,6 +85,13 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     unreadable: results.unreadable,
   };
 
+  /** Files are counted: of another result others would be left out. A retry begins it anew. */
+  async function changedSince({ input, checkpoint, saveCheckpoint }: TransferRun): Promise<AppError> {
+    if (checkpoint && checkpoint.sessionId !== '') await fsWrites.abortWrite({ id: checkpoint.sessionId }, kit.ownCall());
+    await saveCheckpoint(BEGINNING, false);
+    return new AppError('CONTENT_CORRUPT', `what ${input.tool} made changed while it was transferred`);
+  }
+
   async function isPublished(id: string): Promise<boolean> {
     try {
       return ((await fsWrites.resumeWrite({ id }, kit.ownCall())).session?.published_path ?? '') !== '';
@@ -92,7 +102,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
   }
 
   async function cleanUp(input: TransferInput, outcome: 'succeeded' | 'failed'): Promise<void> {
-    if (isDeletedAfter(input.deletePolicy, outcome)) await removeOrLeave(input);
+    if (isDeletedAfter(input.deletePolicy, outcome) || !(await mayKeep(toolsDir))) await removeOrLeave(input);
   }
 
   /** What is still seeded goes when that ends. */
@@ -121,6 +131,8 @@ async function storeFile(
       if (!Buffer.isBuffer(chunk)) continue;
       hash.update(chunk);
       sentBytes += chunk.length;
+      // One that grows as it is read has no end.
+      if (sentBytes > file.sizeBytes) throw changed();
       onBytes(chunk.length);
       yield chunk;
     }

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import fs from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
@@ -26,6 +27,8 @@ export interface ToolResult {
   readonly files: readonly ToolFile[];
   /** Folders with nothing in them that could be kept. */
   readonly emptyFolders: readonly ToolEntry[];
+  /** Another one when names, sizes or kinds of entries have changed. */
+  readonly state: string;
 }
 
 /**
@@ -113,9 +116,9 @@ export function toolFolder(
     async walk(name) {
       if (!isName(name)) throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
       const safe = safeName(name);
-      const result = { files: [], emptyFolders: [], left: most.entries, most: most.entries };
+      const result = { files: [], emptyFolders: [], left: most.entries, most: most.entries, hash: createHash('sha256') };
       if (safe !== undefined) await within((folder) => addEntry(result, folder, new Found(undefined, name, safe), createPace()));
-      return { files: result.files, emptyFolders: result.emptyFolders };
+      return { files: result.files, emptyFolders: result.emptyFolders, state: result.hash.digest('base64url') };
     },
     open: (place) => within((folder) => enter(folder, place.slice(0, -1), (last) => last.openFile(place.at(-1) ?? ''))),
     async removeResult(name) {
@@ -191,12 +194,12 @@ class Found implements ToolFile {
 
 /** @param found an entry of `folder` */
 async function addEntry(
-  result: { readonly files: ToolFile[]; readonly emptyFolders: ToolEntry[]; left: number; readonly most: number },
+  result: { readonly files: ToolFile[]; readonly emptyFolders: ToolEntry[]; left: number; readonly most: number; readonly hash: Hash },
   folder: HeldFolder,
   found: Found,
   pace: Pace,
 ): Promise<void> {
-  const { files, emptyFolders } = result;
+  const { files, emptyFolders, hash } = result;
   if (found.depth > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
   const { name } = found;
   const stats = await folder.stat(name);
@@ -205,8 +208,10 @@ async function addEntry(
     await (await folder.openFile(name)).close();
     found.sizeBytes = stats.size;
     files.push(found);
+    hash.update(`file ${found.depth} ${stats.size} `).update(name).update('\0');
   }
   if (!stats.isDirectory()) return;
+  hash.update(`folder ${found.depth} `).update(name).update('\0');
   const before = files.length + emptyFolders.length;
   await enter(folder, [name], async (inner) => {
     const entries = await inner.entries(result.left + 1);

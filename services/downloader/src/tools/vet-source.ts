@@ -82,7 +82,6 @@ async function vet({ policy, network }: VetContext, tool: ExternalTool, text: st
 
 /** Made anew of what is understood here: tools read more names, in more ways, and some take each line for an address. */
 async function vetMagnet(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<ToolSource> {
-  const hash = magnetHash(text);
   const said: string[] = [];
   for (const [name, value] of new URLSearchParams(text.slice(text.indexOf('?') + 1))) {
     // Peers by address would be connected to at once.
@@ -92,7 +91,8 @@ async function vetMagnet(policy: EgressPolicy, text: string, signal: AbortSignal
     const kept = MAGNET_ADDRESSES.has(plain) ? await vetted(policy, value, plain === 'tr', signal) : keptParameter(plain, value);
     if (kept !== undefined) said.push(`${plain}=${kept}`);
   }
-  return { kind: 'magnet', url: `magnet:?${said.join('&')}`, hash };
+  const url = `magnet:?${said.join('&')}`;
+  return { kind: 'magnet', url, hash: magnetHash(url) };
 }
 
 async function vetted(policy: EgressPolicy, value: string, isTracker: boolean, signal: AbortSignal): Promise<string | undefined> {
