@@ -8,7 +8,11 @@ import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
 import { locate } from '../snapshot/snapshot.ts';
 
-/** The right alone to have files brought to a folder: nothing is asked of its storage, unless somebody may not write right above it. @throws AppError PERMISSION_DENIED */
+/**
+ * The right alone to have files brought to a folder: its storage is asked only where a folder above may not be written to.
+ *
+ * @throws AppError PERMISSION_DENIED
+ */
 export async function requireBringing(operation: Operation, directory: VirtualPath): Promise<void> {
   const { snapshot, actor } = operation;
   requirePermission(actor, 'offline_download');
