@@ -1,13 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isAvailable, isMissing, makeTempDir, startStandalone } from '@wharf/harness';
 import type { Browser, Page } from 'puppeteer-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { put } from './support/files.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFinder, openFirefox, watchFirefox } from './support/firefox.ts';
-import { hostileFiles, isShown } from './support/hostile-files.ts';
+import { isShown, storeHostileFiles } from './support/hostile-files.ts';
 import { buildWebPage } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
 
@@ -148,21 +145,12 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
   });
 
   test('files and names of somebody else are shown without a script having run (C10)', { timeout: 300_000 }, async () => {
-    const beacons: string[] = [];
-    const elsewhere = createServer((request, response) => {
-      beacons.push(request.url ?? '');
-      response.end();
-    });
-    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void elsewhere.close());
-    const files = hostileFiles(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/beacon`);
     const { path } = await world.folder('hostile');
-    for (const { name, content } of files) await put(world.admin, world.base, `${path}/${name}`, content);
-    await put(world.admin, world.base, `${path}/marks.md`, '*a_'.repeat(20_000));
+    const { names, beacons } = await storeHostileFiles(world, path);
     // A page of the site without scripts, which would take the login for one that has ended.
     await page.goto(`${world.base}/ping`);
     await page.evaluate((token) => localStorage.setItem('wharf.token', token), world.admin.token ?? '');
-    for (const name of [...files.map((file) => file.name), 'marks.md']) {
+    for (const name of names) {
       await page.goto(`${world.base}${path}/${encodeURIComponent(name)}`);
       await page.waitForFunction(isShown(name));
     }

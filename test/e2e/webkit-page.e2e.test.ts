@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isAvailable, isMissing, startStandalone } from '@wharf/harness';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { put } from './support/files.ts';
-import { hostileFiles, isShown } from './support/hostile-files.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isShown, storeHostileFiles } from './support/hostile-files.ts';
 import { buildWebPage } from './support/web-page.ts';
 import { openWebKit, type WebKitPage } from './support/webkit.ts';
 import { openWorld, type World } from './support/world.ts';
@@ -81,21 +78,12 @@ describe.runIf(isAvailable('WebKit', found))('the page in WebKit', () => {
   });
 
   test('files and names of somebody else are shown without a script having run (C10)', { timeout: 300_000 }, async () => {
-    const beacons: string[] = [];
-    const elsewhere = createServer((request, response) => {
-      beacons.push(request.url ?? '');
-      response.end();
-    });
-    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void elsewhere.close());
-    const files = hostileFiles(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/beacon`);
     const { path } = await world.folder('hostile');
-    for (const { name, content } of files) await put(world.admin, world.base, `${path}/${name}`, content);
-    await put(world.admin, world.base, `${path}/marks.md`, '*a_'.repeat(20_000));
+    const { names, beacons } = await storeHostileFiles(world, path);
     // A page of the site without scripts, which would take the login for one that has ended.
     await page.open(`${world.base}/ping`);
     await page.run(`localStorage.setItem('wharf.token', ${JSON.stringify(world.admin.token ?? '')})`);
-    for (const name of [...files.map((file) => file.name), 'marks.md']) {
+    for (const name of names) {
       await page.open(`${world.base}${path}/${encodeURIComponent(name)}`);
       await expect.poll(() => page.run(`return ${isShown(name)}`), PATIENT).toBe(true);
     }

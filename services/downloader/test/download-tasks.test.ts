@@ -6,7 +6,7 @@ import { makeTempDir } from '@wharf/harness';
 import { settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
 import { connectStore, createLocalBus, NO_TRACING } from '@wharf/service-kit';
-import type { TaskCreator } from '@wharf/task-engine';
+import { TASK_STATE, type TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
@@ -134,6 +134,31 @@ it.each([BUILT_IN_TOOL, 'aria2'])(
     await close();
   },
 );
+
+it('a download that is given up when its results were handed over is fetched once more when it is tried again', async () => {
+  const begunWith: boolean[] = [];
+  const { open, close } = await openDownloads(undefined, {
+    toolDownloads: {
+      async run(_run, saved, save) {
+        begunWith.push(saved !== undefined);
+        await save({ toolId: 'id', isFinished: true, isHandedOver: true });
+        if (begunWith.length === 1) throw new AppError('PERMISSION_DENIED', 'permission denied');
+      },
+      drop: (_run, _saved, forget) => forget(),
+    },
+  });
+  const { engine, kindOf } = open();
+  await engine.start();
+  const task = { name: 'download', creator: { id: 1, name: 'bob', role: ROLE.general }, input: inputFor('aria2') };
+  const { _id: id } = await engine.add(kindOf('aria2'), task);
+  const stateOf = async () => (await engine.control.get(id, 'offline_download', { creatorId: undefined })).state;
+  await expect.poll(stateOf, { timeout: 20_000 }).toBe(TASK_STATE.failed);
+  await engine.apply('retry', [id], 'offline_download', { creatorId: undefined });
+  await expect.poll(stateOf, { timeout: 20_000 }).toBe(TASK_STATE.succeeded);
+  expect(begunWith).toEqual([false, false]);
+  await engine.stop();
+  await close();
+});
 
 it('a worker that was held up while it queued transfers queues none of them twice', async () => {
   const { store, open, close } = await openDownloads();

@@ -32,6 +32,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   const seeding: string[] = [];
   let onQueue = async () => {};
   let onAdd = async () => {};
+  let onBegin = async () => {};
   let lastId = 0;
   const tool: ExternalTool = {
     name: 'aria2',
@@ -86,7 +87,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       await onQueue();
       queued.push(...transfers.map(({ name }) => name));
     },
-    requireTransferred: async () => {},
+    requireTransferred: () => onBegin(),
     keepReserve: async () => {},
     onBytes: () => {},
   });
@@ -113,6 +114,9 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     duringAdd(run: () => Promise<void>) {
       onAdd = run;
     },
+    beforeBegin(run: () => Promise<void>) {
+      onBegin = run;
+    },
     beforeQueue(run: () => Promise<void>) {
       onQueue = run;
     },
@@ -120,7 +124,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       tasks.run(run, saved, async (state) => {
         saved = state;
       }),
-    drop: () => tasks.drop(run, saved),
+    drop: () =>
+      tasks.drop(run, saved, async () => {
+        saved = undefined;
+      }),
   };
 }
 
@@ -200,6 +207,32 @@ it('who is refused by the tool before anything is begun leaves nothing to be loo
 });
 
 it.each([
+  ['could not be handed over', 'no room'],
+  ['were not found', 'its files are not in the folder'],
+])('who tries again what ended when its results %s has them fetched and transferred', async (_, reason) => {
+  const { queued, beforeQueue, duringAdd, run, drop, folder } = openDownload();
+  const add = () => writeFile(join(folder, 'film'), 'a film');
+  if (reason === 'no room') duringAdd(add);
+  beforeQueue(() => Promise.reject(new Error('no room')));
+  await expect(run()).rejects.toThrow(reason);
+  await drop();
+  duringAdd(add);
+  beforeQueue(async () => {});
+  await run();
+  expect(queued).toEqual(['film']);
+});
+
+it('who gives up a download that waits for its transfers of the time before leaves their files', async () => {
+  const { beforeBegin, run, drop, folder } = openDownload();
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  beforeBegin(() => Promise.reject(new Error('waits')));
+  await expect(run()).rejects.toThrow('waits');
+  await drop();
+  expect(await readdir(folder)).toEqual(['film']);
+});
+
+it.each([
   ['while it is fetched', false],
   ['when all of it is there', true],
 ])('who tries again what ended %s neither follows nor takes out what somebody else has under its id by now', async (_when, isWhole) => {
@@ -211,7 +244,7 @@ it.each([
   await drop();
   known.set('own-1', '/elsewhere');
   tool.add = () => Promise.reject(new Error('it is there already'));
-  await expect(run()).rejects.toThrow(isWhole ? 'its files are not in the folder' : 'it is there already');
+  await expect(run()).rejects.toThrow('it is there already');
   await drop();
   expect([...known]).toEqual([['own-1', '/elsewhere']]);
 });

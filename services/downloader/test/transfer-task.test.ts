@@ -137,16 +137,20 @@ it.each([
 it.runIf(mounts)('what a delete_policy keeps stays while others find room on the disk for their downloads', async () => {
   const { filled } = await makeDisk();
   const folder = join(filled, 'aria2', 'task-1');
+  const log: string[] = [];
   const store = async () => {
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'film'), 'a film');
     const { run, open } = openTransfer('delete_never');
+    run.logger = pino({}, { write: (line) => void log.push(line) });
     await open(filled).run(run);
     return readdir(filled, { recursive: true });
   };
   expect(await store()).toContain(join('aria2', 'task-1', 'film'));
+  expect(log).toEqual([]);
   await writeFile(join(filled, 'of others'), Buffer.alloc(31 * 1024 * 1024, 1));
   expect(await store()).not.toContain(join('aria2', 'task-1', 'film'));
+  expect(log.join()).toContain('what its delete_policy keeps is removed');
 });
 
 it('C4: a file that is exchanged for a link after it was found is not read', async () => {

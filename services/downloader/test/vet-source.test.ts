@@ -173,7 +173,7 @@ describe('a metalink', () => {
 
   it.each([
     metalink('<url>http://tracker.example/x</url>'),
-    `\uFEFF<?xml version='1.0' encoding='UTF-8'?>\n<!-- x --><metalink version="3.0"><x:url type="http" location = "de">http://tracker.example/x</x:url></metalink>`,
+    `\uFEFF<?xml version='1.0' encoding='UTF-8' standalone='no' ?>\n<!-- x --><metalink version="3.0"><x:url type="http" location = "de">http://tracker.example/x</x:url></metalink>`,
   ])('%s is handed over, as its mirrors are allowed', async (content) => {
     expect(await vet(served('/good.meta4', content))).toMatchObject({ kind: 'metalink' });
   });

@@ -394,6 +394,10 @@ describe('who may (C24)', () => {
   it('are asked for anew by who brings files to a folder later: with the rights of now', async () => {
     const ask = (path: string, user_id: number) => replica.writes.requireTarget({ user_id, path }, asService());
     await ask('/l/home/not/there', 5);
+    // It is asked again and again while downloads wait: their storage is not.
+    await mkdir(`${folder}/home`, { recursive: true });
+    await writeFile(`${folder}/home/a-file`, '');
+    await ask('/l/home/a-file', 5);
     for (const [path, user] of [
       ['/l/x', 6],
       ['/l/elsewhere', 5],

@@ -1,4 +1,9 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import { put } from './files.ts';
+import type { World } from './world.ts';
 
 /** Files that run a script where a browser shows them as what they say they are. */
 export interface HostileFile {
@@ -47,6 +52,21 @@ export function hostileFiles(beacon: string): HostileFile[] {
     { name: `<img src=x onerror=fetch('${encodeURIComponent(beacon)}')>.html`, content: html },
     { name: `"><script>fetch(decodeURIComponent('${encodeURIComponent(beacon)}'))<`, content: html },
   ].map(({ name, content }) => ({ name: name.replaceAll('/', '_'), content }));
+}
+
+/** Stores them all, and a markdown text that costs far more than its length, in a folder. @returns their names, and what their scripts called so far */
+export async function storeHostileFiles({ admin, base }: World, path: string): Promise<{ names: string[]; beacons: readonly string[] }> {
+  const beacons: string[] = [];
+  const elsewhere = createServer((request, response) => {
+    beacons.push(request.url ?? '');
+    response.end();
+  });
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void elsewhere.close());
+  const hostile = hostileFiles(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/beacon`);
+  const files = [...hostile, { name: 'marks.md', content: '*a_'.repeat(20_000) }];
+  for (const { name, content } of files) await put(admin, base, `${path}/${name}`, content);
+  return { names: files.map(({ name }) => name), beacons };
 }
 
 /** A script that tells whether the page shows a file: its name, and what there is to see of it. */

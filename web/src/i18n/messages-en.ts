@@ -270,7 +270,7 @@ export const en = {
   policySucceed: 'Delete when the download is stored',
   policyFailed: 'Delete when it could not be stored',
   policyAlways: 'Always delete',
-  policyNever: 'Keep',
+  policyNever: 'Keep while there is room',
   downloadN: 'Download {n}',
   downloadQueued: '{n} download began|{n} downloads began',
   edit: 'Edit',

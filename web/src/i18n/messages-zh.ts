@@ -270,7 +270,7 @@ export const zh: Messages = {
   policySucceed: '存储成功后删除',
   policyFailed: '存储失败后删除',
   policyAlways: '总是删除',
-  policyNever: '保留',
+  policyNever: '空间充足时保留',
   downloadN: '下载 {n} 个',
   downloadQueued: '已开始 {n} 个下载',
   edit: '编辑',

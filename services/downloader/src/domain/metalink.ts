@@ -7,7 +7,8 @@ const MAX_URL_LENGTH = 8_192;
 const TAGS_PER_STEP = 1_000;
 
 /** The only instruction that is read, in encodings in which no other bytes make a tag. */
-const DECLARATION = /^\uFEFF?<\?xml\s+version\s*=\s*["'][\d.]+["'](?:\s+encoding\s*=\s*["'](?:utf-8|us-ascii|iso-8859-1)["'])?\s*\?>/i;
+const DECLARATION =
+  /^\uFEFF?<\?xml\s+version\s*=\s*["'][\d.]+["'](?:\s+encoding\s*=\s*["'](?:utf-8|us-ascii|iso-8859-1)["'])?(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>/i;
 /** A tag without its end: whether it closes, its name, its attributes. What has a `>` in its quotes is none, as it ends elsewhere for others. */
 const TAG = /^<(\/?)([^\s<>/]+)((?:\s+[^\s<>="'/]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*)\s*(\/?)$/;
 const TYPE = /[\s:]type\s*=\s*["']([^"']*)/gi;

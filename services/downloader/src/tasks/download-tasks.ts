@@ -93,7 +93,9 @@ export function createDownloadTasks(
         }
       },
       onEnd: (_outcome, run) =>
-        run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
+        run.input.tool === BUILT_IN_TOOL
+          ? fetches.drop(run, fetchOf(run.checkpoint))
+          : toolDownloads.drop(run, toolOf(run.checkpoint), () => run.saveCheckpoint(null)),
     });
   // A torrent without peers must not keep other downloads waiting.
   const fetchKind = downloadsOf('offline_download');

@@ -31,8 +31,8 @@ type ToolRun = Pick<TaskRun<DownloadInput, never, never>, 'id' | 'input' | 'crea
 export interface ToolTasks {
   /** Has the tool fetch, follows it, and queues the transfers of what it brought. */
   run(run: ToolRun, saved: SavedTool | undefined, save: (state: SavedTool) => Promise<void>): Promise<void>;
-  /** Takes back what the runs left. */
-  drop(run: ToolRun, saved: SavedTool | undefined): Promise<void>;
+  /** Takes back what the runs left. @param forget has the next run, if there is one, begin anew */
+  drop(run: ToolRun, saved: SavedTool | undefined, forget: () => Promise<void>): Promise<void>;
 }
 
 export interface ToolTaskOptions extends FollowContext {
@@ -118,11 +118,13 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       await handOver(run, folder, { isHandedOver, round }, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
-    async drop(run, saved) {
+    async drop(run, saved, forget) {
       const tool = await tools.get(run.input.tool);
       const folder = toolFolder(toolsDir, tool.name, run.id);
-      if (saved?.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
-      else if (saved) {
+      // Nothing was begun. What is there may be of transfers of the time before, for which this one waited.
+      if (!saved) return folder.removeEmpty();
+      if (saved.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
+      else {
         try {
           await takeOut(tool, saved.toolId, folder.path);
         } catch (error) {
@@ -131,6 +133,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         }
       }
       await folder.remove();
+      // Tried again it would look for what has gone, or take it for what was transferred.
+      if (saved.isFinished) await forget();
     },
   };
 }

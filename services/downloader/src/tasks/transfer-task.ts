@@ -37,7 +37,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     async run(run) {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
-      if (run.checkpoint?.isStored) return cleanUp(input, 'succeeded');
+      if (run.checkpoint?.isStored) return cleanUp(run, 'succeeded');
       const { files, emptyFolders, state } = await results.require(run);
       if ((run.checkpoint?.state ?? state) !== state) throw await changedSince(run);
       if (files.length + emptyFolders.length === 0) throw new AppError('CONTENT_CORRUPT', `what ${input.tool} made is no file or folder`);
@@ -74,12 +74,12 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         await fsWrites.makeFolder({ user_id: creator.id, path: pathOf(names) }, kit.ownCall());
       }
       if (emptyFolders.length > 0) await run.saveCheckpoint({ index: files.length, sessionId: '', isStored: true });
-      await cleanUp(input, 'succeeded');
+      await cleanUp(run, 'succeeded');
     },
     async end(outcome, run) {
       const { input, checkpoint } = run;
       if (checkpoint && checkpoint.sessionId !== '') await fsWrites.abortWrite({ id: checkpoint.sessionId }, kit.ownCall());
-      if (outcome === 'failed') await cleanUp(input, 'failed');
+      if (outcome === 'failed') await cleanUp(run, 'failed');
       else await removeOrLeave(input);
     },
     unreadable: results.unreadable,
@@ -101,8 +101,12 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     }
   }
 
-  async function cleanUp(input: TransferInput, outcome: 'succeeded' | 'failed'): Promise<void> {
-    if (isDeletedAfter(input.deletePolicy, outcome) || !(await mayKeep(toolsDir))) await removeOrLeave(input);
+  async function cleanUp({ input, logger }: TransferRun, outcome: 'succeeded' | 'failed'): Promise<void> {
+    if (!isDeletedAfter(input.deletePolicy, outcome)) {
+      if (await mayKeep(toolsDir)) return;
+      logger.warn({ tool: input.tool }, 'what its delete_policy keeps is removed: the disk has little left for other downloads');
+    }
+    await removeOrLeave(input);
   }
 
   /** What is still seeded goes when that ends. */

@@ -53,6 +53,8 @@ export interface ToolFolder {
   open(place: readonly (string | Buffer)[]): Promise<FileHandle>;
   /** Removes one result, and the folder with it when nothing else is in there. Nothing there is success. */
   removeResult(name: string): Promise<void>;
+  /** Removes the folder when nothing is in there. */
+  removeEmpty(): Promise<void>;
   /** Removes all of it. Nothing there is success. */
   remove(): Promise<void>;
 }
@@ -134,6 +136,7 @@ export function toolFolder(
       }
       await removeEmpty();
     },
+    removeEmpty,
     async remove() {
       try {
         await below([ofTool], (folder) => folder.remove(taskId));

@@ -8,7 +8,7 @@ import { type Actor, denied } from '../domain/access/permissions.ts';
 import { resolvePath, shownPath } from '../domain/snapshot/snapshot.ts';
 import { receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
-import { checkTarget } from '../domain/writes/check-target.ts';
+import { checkTarget, requireBringing } from '../domain/writes/check-target.ts';
 import type { OpenedSession, WriteSession } from '../domain/writes/write-session.ts';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';
 
@@ -25,7 +25,7 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions, uplo
       const operation = await context.tasks.operationOf({ creator: { id: user_id, name: '', role: 0 }, signal });
       const path = parseVirtualPath(raw);
       if (!isWithin(operation.actor.basePath, path)) throw denied();
-      await checkTarget(operation, path);
+      await requireBringing(operation, path);
       return {};
     }),
     openWrite: forServices(async ({ id, user_id, path, size, with_digests }, call) => ({

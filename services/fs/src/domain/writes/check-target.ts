@@ -9,15 +9,25 @@ import { findEntry } from '../reading/get-entry.ts';
 import { locate } from '../snapshot/snapshot.ts';
 
 /**
+ * The right alone to have files brought to a folder: its storage is asked only where a folder above may not be written to.
+ *
+ * @throws AppError PERMISSION_DENIED
+ */
+export async function requireBringing(operation: Operation, directory: VirtualPath): Promise<void> {
+  const { snapshot, actor } = operation;
+  requirePermission(actor, 'offline_download');
+  requireWrite(snapshot, actor, directory);
+  await requireCreationOf(operation, directory);
+}
+
+/**
  * Whether the caller may have files brought to a folder, which may be missing.
  *
  * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
  */
 export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
-  const { snapshot, actor, signal } = operation;
-  requirePermission(actor, 'offline_download');
-  requireWrite(snapshot, actor, directory);
-  await requireCreationOf(operation, directory);
+  const { snapshot, signal } = operation;
+  await requireBringing(operation, directory);
   const located = locate(snapshot, directory);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
