@@ -3,7 +3,8 @@ import { AppError } from '@wharf/errors';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { type Entry, supports } from '../driver-contract/storage-driver.ts';
-import type { Asker, Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { Asker } from '../thumbnails/joint-turn.ts';
+import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import { evaluatePreconditions } from './preconditions.ts';
 
 /** How often a file is looked at again that is replaced while its thumbnail is made. */

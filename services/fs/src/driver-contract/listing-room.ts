@@ -15,7 +15,7 @@ const UNCOUNTED_BYTES = MIB / 4;
 export interface ListingShare {
   /** @throws AppError FAILED_PRECONDITION: by itself it is too long | OVERLOADED: others take the room */
   take(bytes: number): void;
-  /** Gives all of it back, or so much of it. Safe twice. */
+  /** Gives so much of it back, all when absent: that is safe twice. */
   leave(bytes?: number): void;
 }
 

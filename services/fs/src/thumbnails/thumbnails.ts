@@ -8,6 +8,7 @@ import { createSharedWork } from '../driver-contract/shared-work.ts';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import { abortError, largeThumbnail, throwIfAborted } from '../driver-contract/storage-error.ts';
 import { readImageHeader } from './image-header.ts';
+import { type Asker, createJointTurn, type JointTurn } from './joint-turn.ts';
 import type { PictureMaker } from './picture-maker.ts';
 import { createThumbnailCache, type ThumbnailCache } from './thumbnail-cache.ts';
 import { LARGE_PIXELS, MAX_INPUT_BYTES, MAX_STORAGE_PICTURE_BYTES, THUMBNAIL_WIDTH } from './thumbnail-limits.ts';
@@ -26,12 +27,6 @@ export interface Thumbnails {
    * @throws what PictureMaker throws; STALE_VERSION when the file has changed since; what the driver's `read` or `thumbnail` throws
    */
   get(mount: Mount, path: MountPath, entry: Entry, isPicture: boolean, asker: Asker): Promise<Uint8Array>;
-}
-
-/** Who waits for a thumbnail. */
-export interface Asker {
-  readonly signal: AbortSignal;
-  readonly caller: string | undefined;
 }
 
 export interface ThumbnailsOptions {
@@ -57,6 +52,8 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
   const share = createSharedWork<string, Uint8Array>();
   const failures = new LRUCache<string, AppError>({ max: REMEMBERED_FAILURES, ttl: REMEMBER_FAILURE_MS });
   const caches = new LRUCache<string, ThumbnailCache>({ max: 100 });
+  /** Of what is made at this moment. */
+  const turns = new Map<string, JointTurn>();
   const lanes = new Map<number, { readonly lane: Lane; users: number }>();
 
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {
@@ -67,14 +64,14 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
     return known;
   };
   /** Each storage has a queue of its own: one that hangs keeps nobody else waiting. */
-  const inTurn = async <Result>(mount: Mount, asker: Asker, run: () => Promise<Result>): Promise<Result> => {
+  const withLane = async <Result>(mount: Mount, run: (lane: Lane) => Promise<Result>): Promise<Result> => {
     const id = mount.storage._id;
     const size = Math.min(Math.max(mount.thumbnails?.concurrency ?? MAX_READING, 1), MAX_READING);
     const own = lanes.get(id) ?? { lane: createLane({ size, share: Math.ceil(size / 2) }), users: 0 };
     lanes.set(id, own);
     own.users += 1;
     try {
-      return await own.lane.run(asker, run);
+      return await run(own.lane);
     } finally {
       own.users -= 1;
       if (own.users === 0) lanes.delete(id);
@@ -85,41 +82,54 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
       if (AppError.means(error, 'verdict')) failures.set(key, error);
       throw error;
     });
-  const makeOnce = async (key: string, driver: StorageDriver, { path, entry, isPicture, asker }: Wanted): Promise<Uint8Array> => {
+  const makeOnce = async (key: string, driver: StorageDriver, { path, entry, isPicture, until }: Wanted): Promise<Uint8Array> => {
     if (entry.hasThumbnail && supports(driver, 'thumbnail')) {
-      const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: asker.signal });
+      const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: until });
       if (!isPicture) return makeLasting(key, await image);
       const own = await image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
       if (own) return own;
     }
-    throwIfAborted(asker.signal);
-    return makeLasting(key, await readPicture(driver, path, entry, asker.signal));
+    throwIfAborted(until);
+    return makeLasting(key, await readPicture(driver, path, entry, until));
   };
-  const make = async (key: string, mount: Mount, wanted: Wanted): Promise<Uint8Array> => {
-    const cache = cacheOf(mount);
-    const kept = await cache?.read(key).catch(onError);
-    if (kept) return kept;
-    const png = await inTurn(mount, wanted.asker, async () => makeOnce(key, await mount.driver(), wanted));
-    await cache?.write(key, png).catch(onError);
-    return png;
-  };
+  const make = (key: string, mount: Mount, wanted: Wanted): Promise<Uint8Array> =>
+    withLane(mount, async (lane) => {
+      const turn = createJointTurn(lane);
+      turns.set(key, turn);
+      try {
+        const cache = cacheOf(mount);
+        const kept = await cache?.read(key).catch(onError);
+        if (kept) return kept;
+        await turn.come(wanted.until);
+        const png = await makeOnce(key, await mount.driver(), wanted);
+        turn.end();
+        await cache?.write(key, png).catch(onError);
+        return png;
+      } finally {
+        turn.end();
+        if (turns.get(key) === turn) turns.delete(key);
+      }
+    });
 
   return {
-    get(mount, path, entry, isPicture, { signal, caller }) {
+    get(mount, path, entry, isPicture, asker) {
       const key = keyOf(mount, path, entry);
       const failed = failures.get(key);
       if (failed) return Promise.reject(failed);
-      return share(key, signal, (until) => make(key, mount, { path, entry, isPicture, asker: { signal: until, caller } }));
+      const made = share(key, asker.signal, (until) => make(key, mount, { path, entry, isPicture, until }));
+      turns.get(key)?.join(asker);
+      return made;
     },
   };
 }
 
-/** One version of a file, and who waits for its thumbnail. */
+/** One version of a file whose thumbnail is wanted. */
 interface Wanted {
   readonly path: MountPath;
   readonly entry: Entry;
   readonly isPicture: boolean;
-  readonly asker: Asker;
+  /** Aborted when nobody waits for it any more. */
+  readonly until: AbortSignal;
 }
 
 /** Names one version of a file. Another configuration of the storage may be another folder: it has other names. */

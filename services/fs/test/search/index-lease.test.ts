@@ -4,6 +4,7 @@ import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import { afterEach, expect, it, vi } from 'vitest';
+import { LEASE_MS } from '../../src/domain/search/search-index.ts';
 import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 
 afterEach(() => {
@@ -18,6 +19,9 @@ it('one process works on the index, by the clock of the store and whatever its o
   const index = await createStoreSearchIndex(models);
   try {
     expect([await index.claim('one'), await index.claim('two'), await index.claim('one')]).toEqual([true, false, true]);
+    // Another member of the store, whose clock was a little ahead, has given it.
+    await models.indexState.updateOne({}, { $set: { lease_until: new Date(Date.now() + LEASE_MS + 10_000) } });
+    expect([await index.claim('two'), await index.claim('one')]).toEqual([false, true]);
     // The clock of this process is a day ahead; the store runs in a thread of its own.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
     expect([await index.claim('two'), await index.claim('one')]).toEqual([false, true]);

@@ -51,7 +51,7 @@ export interface Upload {
   readonly located: Located<Mount>;
   /** Whether the password given lets the caller destroy a file of that name, even if none was there yet. */
   readonly mayReplace: boolean;
-  /** Whether it does so because it is right: without it the caller would not be let. */
+  /** Whether it is the password that does: without one the rules would not let the caller. */
   readonly needsPassword: boolean;
   /** Passes a content on as long as whoever sends it is logged in and may. @throws AppError UNAUTHENTICATED | PERMISSION_DENIED */
   whileAllowed(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
@@ -98,7 +98,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     path,
     located,
     mayReplace,
-    needsPassword: mayReplace && !snapshot.rules.canAccess(actor, path, ''),
+    needsPassword: password !== '' && mayReplace && !snapshot.rules.canAccess(actor, path, ''),
     whileAllowed,
     hold: (name) => holdRoom(operation, { name, bytes: request.sizeBytes ?? 0 }),
     async store(content, beforePublish) {

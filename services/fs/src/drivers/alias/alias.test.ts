@@ -312,6 +312,51 @@ describe('alias: files that are open below', () => {
     expect([await textOf(first, '/file'), await textOf(second, '/file')]).toEqual(['two!', 'two!']);
   });
 
+  it.each([
+    ['another one has replaced is done', 'alias', 'done'],
+    ['somebody has changed below is told so when it leaves', 'below', 'CANCELLED'],
+  ] as const)('while others go on sending, a writer whose file %s', async (_what, where, outcome) => {
+    const first = new MemoryDriver();
+    const [isChanged, isOver] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let reads = 0;
+    const read: typeof first.read = async (...call) => {
+      reads += 1;
+      await isChanged.promise;
+      return first.read(...call);
+    };
+    const second = new MemoryDriver();
+    const isRefused = Promise.withResolvers<void>();
+    const copy: typeof second.write = (...call) => second.write(...call).finally(() => isRefused.resolve());
+    const folders = new Map<string, StorageDriver>([
+      ['/a', decorated({ ...operationsOf(first), read })],
+      ['/b', decorated({ ...operationsOf(second), write: copy })],
+    ]);
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    let isSending = false;
+    const slow = async function* () {
+      isSending = true;
+      yield Buffer.from('slow');
+      await isOver.promise;
+    };
+    const sending = driver.write(at('/file'), slow(), { overwrite: true });
+    await expect.poll(() => isSending).toBe(true);
+    const gone = new AbortController();
+    const writing = put(driver, '/file', 'one!', { signal: gone.signal }).then(
+      () => 'done',
+      (error: unknown) => AppError.from(error).code,
+    );
+    await expect.poll(() => reads).toBe(1);
+    await put(where === 'alias' ? driver : first, '/file', 'two!', { overwrite: true });
+    isChanged.resolve();
+    await isRefused.promise;
+    await turn();
+    if (outcome === 'CANCELLED') gone.abort();
+    expect(await writing).toBe(outcome);
+    isOver.resolve();
+    await sending;
+  });
+
   it('a content that is not the one that is shown is let go of', async () => {
     const other = withLimits(new MemoryDriver(), { names: 4, reads: 1, writes: 1 }, 100);
     await put(other as Required<StorageDriver>, '/file', 'longer text');

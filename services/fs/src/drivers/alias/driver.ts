@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate, createPace } from '@wharf/pace';
+import { createGate, createPace, unlessAborted } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -202,7 +202,8 @@ class AliasDriver implements StorageDriver {
     try {
       const sent = createHash('sha256');
       const before = writes.taken;
-      const first = operationOf(target.driver, 'write')(where.path, hashed(content, sent), options).then((stored) => {
+      const passed = more.length > 0 ? hashed(content, sent) : content;
+      const first = operationOf(target.driver, 'write')(where.path, passed, options).then((stored) => {
         writes.taken += 1;
         return stored;
       });
@@ -211,10 +212,8 @@ class AliasDriver implements StorageDriver {
       for (const { driver } of more) {
         await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch(async (error: unknown) => {
           if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
-          // A storage may show what it does not say yet, and say it in another order.
-          await Promise.allSettled(writes.firsts);
           // Another write has replaced this one meanwhile, and gives the others what it was sent.
-          if (writes.taken === before + 1) throw error;
+          if (!(await isReplaced(writes, before, options))) throw error;
         });
       }
       return entry;
@@ -494,6 +493,19 @@ async function onEach<Answer>(targets: readonly Found[], run: (found: Found) => 
   const answer = await run(first);
   for (const other of others) await run(other);
   return answer;
+}
+
+/**
+ * Whether another write was taken since there were `before`, beside the one that asks. A storage may show what it does not say yet, and say it in another
+ * order: those that it has not answered are waited for, until it has taken one of them.
+ *
+ * @throws AppError CANCELLED
+ */
+async function isReplaced(writes: Writes, before: number, { signal }: CallOptions): Promise<boolean> {
+  if (writes.taken > before + 1) return true;
+  const another = Promise.any(writes.firsts).catch(() => undefined);
+  await (signal ? unlessAborted(signal, another) : another).catch(() => throwIfAborted(signal));
+  return writes.taken > before + 1;
 }
 
 /** Passes a content on. @param hash of what was passed on */

@@ -28,8 +28,9 @@ export function createStoreState({ indexState: states }: Models): Pick<SearchInd
     },
     async claim(owner) {
       await makeState();
-      // A pipeline, because it knows the store's clock: those of processes may differ. What has more than a lease left was given before that was set back.
-      const isOver = { $or: [{ $lt: ['$lease_until', '$$NOW'] }, { $gt: ['$lease_until', { $add: ['$$NOW', LEASE_MS] }] }] };
+      // A pipeline, because it knows the store's clock: those of processes may differ. What has far more than a lease left was given before that was set
+      // back: a little more has one that was given by another member of the store, or before a small correction.
+      const isOver = { $or: [{ $lt: ['$lease_until', '$$NOW'] }, { $gt: ['$lease_until', { $add: ['$$NOW', 2 * LEASE_MS] }] }] };
       const mayClaim = { $or: [{ $eq: ['$owner', { $literal: owner }] }, isOver] };
       const claimed = {
         owner: { $cond: [mayClaim, { $literal: owner }, '$owner'] },
