@@ -127,17 +127,19 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
       const update = { $set: queuedAgain(clock.now()), ...stamp };
       await inTurnToChange(scope.creatorId, async () => {
-        let refusal: { readonly error: unknown } | undefined;
-        for (const creator_id of await tasks.distinct('creator_id', filter)) {
+        let refusal: AppError | undefined;
+        const creators = scope.creatorId === undefined ? await tasks.distinct('creator_id', filter) : [scope.creatorId];
+        for (const creator_id of creators) {
           const step = async (count: number, change: () => Promise<unknown>) => {
             const settle = await reopen(creator_id, count);
             await change().finally(settle);
           };
           await updateInSteps({ tasks }, { ...filter, creator_id }, update, step).catch((error: unknown) => {
-            refusal ??= { error };
+            if (!AppError.is(error, 'RATE_LIMITED')) throw error;
+            refusal ??= error;
           });
         }
-        if (refusal) throw refusal.error;
+        if (refusal) throw refusal;
       });
     },
 
