@@ -76,6 +76,14 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
     return record;
   };
 
+  /** Whose tasks meet a filter. Read by and by: to be asked which there are, an embedded store goes through all of them in one turn. */
+  const creatorsOf = async (filter: Readonly<Record<string, unknown>>): Promise<ReadonlySet<number>> => {
+    const creators = new Set<number>();
+    const found = tasks.find(filter, { creator_id: 1 }).batchSize(BATCH).lean<Pick<TaskRecord, 'creator_id'>[]>().cursor();
+    for await (const { creator_id } of found as AsyncIterable<Pick<TaskRecord, 'creator_id'>>) creators.add(creator_id);
+    return creators;
+  };
+
   return {
     get,
 
@@ -128,8 +136,7 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
       const update = { $set: queuedAgain(clock.now()), ...stamp };
       await inTurnToChange(scope.creatorId, async () => {
         let refusal: AppError | undefined;
-        const creators = scope.creatorId === undefined ? await tasks.distinct('creator_id', filter) : [scope.creatorId];
-        for (const creator_id of creators) {
+        for (const creator_id of scope.creatorId === undefined ? await creatorsOf(filter) : [scope.creatorId]) {
           const step = async (count: number, change: () => Promise<unknown>) => {
             const settle = await reopen(creator_id, count);
             await change().finally(settle);
