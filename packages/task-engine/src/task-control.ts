@@ -76,6 +76,14 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
     return record;
   };
 
+  /** Whose tasks meet a filter. Read by and by: to be asked which there are, an embedded store goes through all of them in one turn. */
+  const creatorsOf = async (filter: Readonly<Record<string, unknown>>): Promise<ReadonlySet<number>> => {
+    const creators = new Set<number>();
+    const found = tasks.find(filter, { creator_id: 1 }).batchSize(BATCH).lean<Pick<TaskRecord, 'creator_id'>[]>().cursor();
+    for await (const { creator_id } of found as AsyncIterable<Pick<TaskRecord, 'creator_id'>>) creators.add(creator_id);
+    return creators;
+  };
+
   return {
     get,
 
@@ -127,17 +135,18 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
       const update = { $set: queuedAgain(clock.now()), ...stamp };
       await inTurnToChange(scope.creatorId, async () => {
-        let refusal: { readonly error: unknown } | undefined;
-        for (const creator_id of await tasks.distinct('creator_id', filter)) {
+        let refusal: AppError | undefined;
+        for (const creator_id of scope.creatorId === undefined ? await creatorsOf(filter) : [scope.creatorId]) {
           const step = async (count: number, change: () => Promise<unknown>) => {
             const settle = await reopen(creator_id, count);
             await change().finally(settle);
           };
           await updateInSteps({ tasks }, { ...filter, creator_id }, update, step).catch((error: unknown) => {
-            refusal ??= { error };
+            if (!AppError.is(error, 'RATE_LIMITED')) throw error;
+            refusal ??= error;
           });
         }
-        if (refusal) throw refusal.error;
+        if (refusal) throw refusal;
       });
     },
 

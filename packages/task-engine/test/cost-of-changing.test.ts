@@ -21,6 +21,8 @@ beforeAll(async () => {
   url.searchParams.set('monitorCommands', 'true');
   connection = await connectStore(url.href);
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
+    // It would go through all tasks in one turn of the store.
+    expect(commandName).not.toBe('distinct');
     if (commandName !== 'update') return;
     for (const { multi } of command.updates) expect(multi ?? false).toBe(false);
     sent.push(command.updates.length);
@@ -43,21 +45,25 @@ beforeEach(async () => {
 
 const mine = { creatorId: ANN.id };
 
-it.each<[string, (control: ReturnType<typeof createTaskControl>) => Promise<void>, object]>([
-  ['are cleared', (control) => control.clear('copy', [TASK_STATE.failed], mine), { forget: true }],
-  ['are retried', (control) => control.retryFailed('copy', EVERYBODY), { state: TASK_STATE.waitingRetry, done: false }],
-  ['are too many', () => createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], 1).run(), { forget: true }],
-])('tasks that %s at once are changed a few at a time, and others find the store free in between', async (_what, change, after) => {
-  const clock = createStoreClock(connection);
-  await clock.sync();
-  const before = await documentsRead(place.url);
-  await change(createTaskControl(taskModelsOf(connection, 'fs'), clock, async () => () => {}));
-  expect(await place.models.tasks.countDocuments(after)).toBe(COUNT);
-  expect(Math.max(...sent)).toBeLessThanOrEqual(50);
-  expect(sent.reduce((sum, count) => sum + count, 0)).toBe(COUNT);
-  // Each is found, and then looked at by its id.
-  expect((await documentsRead(place.url)) - before).toBeLessThan(5 * COUNT);
-});
+it.each<[string, (control: ReturnType<typeof createTaskControl>) => Promise<void>, object, number]>([
+  ['are cleared', (control) => control.clear('copy', [TASK_STATE.failed], mine), { forget: true }, 3],
+  ['their user retries', (control) => control.retryFailed('copy', mine), { state: TASK_STATE.waitingRetry, done: false }, 3],
+  ['are retried', (control) => control.retryFailed('copy', EVERYBODY), { state: TASK_STATE.waitingRetry, done: false }, 4],
+  ['are too many', () => createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], 1).run(), { forget: true }, 4],
+])(
+  'tasks that %s at once are changed a few at a time, and others find the store free in between',
+  async (_what, change, after, timesRead) => {
+    const clock = createStoreClock(connection);
+    await clock.sync();
+    const before = await documentsRead(place.url);
+    await change(createTaskControl(taskModelsOf(connection, 'fs'), clock, async () => () => {}));
+    expect(await place.models.tasks.countDocuments(after)).toBe(COUNT);
+    expect(Math.max(...sent)).toBeLessThanOrEqual(50);
+    expect(sent.reduce((sum, count) => sum + count, 0)).toBe(COUNT);
+    // Each is found, and then looked at by its id; whose they are is asked where that may be anybody.
+    expect((await documentsRead(place.url)) - before).toBeLessThan((timesRead + 1) * COUNT);
+  },
+);
 
 function clockOf() {
   return { now: () => new Date(), sync: async () => {} };

@@ -35,7 +35,7 @@ const login = async (sizeBytes: number) => {
 it('bodies that do not come to their end leave room for others', async () => {
   const sizeBytes = 3.5 * MIB;
   const head = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${sizeBytes + 1}\r\n\r\n`;
-  // One caller may have 32 MiB.
+  // One address without a login may have 16 MiB.
   const stalled = await Promise.all(Array.from({ length: 9 }, () => open(gateway.base, head + ' '.repeat(sizeBytes))));
   const isFull = async () => (await login(3 * MIB)).envelope.code === 503;
   await waitFor('the body to have come', isFull);
@@ -106,7 +106,7 @@ it.each([
   });
   gateway.stubs.answers.set(rpc, () => Array(200).fill(part));
   expect((await gateway.request({ path, headers: { Authorization: PERMANENT_TOKEN } })).json()).toEqual(BUSY);
-  // One caller may have 32 MiB.
+  // One user may have 32 MiB.
   expect(given).toBeLessThan(100);
 });
 

@@ -4,7 +4,7 @@ export type Logger = pino.Logger;
 
 /** Texts of an error are cut here: some libraries put all that was wrong into one message. */
 const MAX_TEXT = 4_000;
-/** Of lines that could not be written so much is kept to be written later, in bytes. */
+/** Of lines that could not be written so much is kept to be written later, in bytes; with more, all of it is given up. */
 const MAX_UNWRITTEN_BYTES = 1024 * 1024;
 
 /** An error as it is logged: its texts short, and without the lists that zod hangs on it. @internal exported for its test */
@@ -38,9 +38,21 @@ export function createLogger(service: string, level: string, ids?: () => object)
   );
 }
 
-/** Standard output may be a file on a disk that is full: lines are lost then, and nothing ends over it. */
+/**
+ * Standard output may be a file on a disk that is full: lines are lost then, and nothing ends over it. pino's own stream tries nothing more once it keeps
+ * as much as it may, so another one takes its place and begins with the line that was too much. It is not handed out either: at a fatal line pino would
+ * wait in it for room, and the process would hang that was to end.
+ */
 function openOutput(): pino.DestinationStream {
-  const output = pino.destination({ dest: process.stdout.fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
-  output.on('error', () => undefined);
-  return output;
+  const open = () => {
+    const opened = pino.destination({ dest: process.stdout.fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
+    opened.on('error', () => undefined);
+    opened.on('drop', (line: string) => {
+      output = open();
+      output.write(line);
+    });
+    return opened;
+  };
+  let output = open();
+  return { write: (line) => void output.write(line) };
 }

@@ -4,6 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { type HttpListener, listenHttp } from './http-listener.ts';
 
+/** A busy machine takes longer than a second for thousands of requests. */
+const PATIENT = { timeout: 15_000 };
+
 let listener: HttpListener | undefined;
 const sockets: Socket[] = [];
 
@@ -44,11 +47,11 @@ it.each(['all in one piece', 'in pieces'])('requests that are sent ahead are beg
   });
   if (how === 'in pieces') for (const request of requests) await new Promise((sent) => socket.write(request, sent));
   else socket.write(requests.join(''));
-  await expect.poll(() => pathsIn(answered)).toEqual(requests.map((_, index) => index));
+  await expect.poll(() => pathsIn(answered), PATIENT).toEqual(requests.map((_, index) => index));
   expect(most).toBe(1);
   // The connection is as good as before.
   socket.write(get(500));
-  await expect.poll(() => pathsIn(answered).at(-1)).toBe(500);
+  await expect.poll(() => pathsIn(answered).at(-1), PATIENT).toBe(500);
 });
 
 it('of a client that goes away, what waited behind its first request is never begun', async () => {
@@ -59,9 +62,9 @@ it('of a client that goes away, what waited behind its first request is never be
     response.once('close', () => closed.push(url));
   });
   socket.write(gets(50));
-  await expect.poll(() => begun).toEqual(['/0']);
+  await expect.poll(() => begun, PATIENT).toEqual(['/0']);
   socket.destroy();
-  await expect.poll(() => closed).toEqual(['/0']);
+  await expect.poll(() => closed, PATIENT).toEqual(['/0']);
   await new Promise((resolve) => setImmediate(resolve));
   expect(begun).toEqual(['/0']);
 });
@@ -81,7 +84,7 @@ it('of many that are answered at once, others have their turn in between', async
   });
   setImmediate(count);
   socket.resume().write(gets(100));
-  await expect.poll(() => served).toBe(100);
+  await expect.poll(() => served, PATIENT).toBe(100);
   expect(turns.size).toBeGreaterThanOrEqual(50);
 });
 
@@ -110,7 +113,7 @@ it('what waits on all connections together is bounded, but for one on each, and 
       text += String(chunk);
     });
     socket.write(requests);
-    await expect.poll(() => text.split('served').length - 1).toBe(count);
+    await expect.poll(() => text.split('served').length - 1, PATIENT).toBe(count);
   };
   // Once it is read it takes ten times as much as on its way.
   const request = `GET / HTTP/1.1\r\nHost: a\r\n${'aa:bb\r\n'.repeat(99)}\r\n`;
@@ -122,10 +125,10 @@ it('what waits on all connections together is bounded, but for one on each, and 
     });
     socket.write(request.repeat(70));
   }
-  await expect.poll(() => closed).toBeGreaterThan(5);
+  await expect.poll(() => closed, PATIENT).toBeGreaterThan(5);
   isAnswering = true;
   await answersTo(first, get(1) + get(2), 2);
   for (const socket of many) socket.destroy();
-  await expect.poll(() => closed).toBe(40);
+  await expect.poll(() => closed, PATIENT).toBe(40);
   await answersTo(await more(), request.repeat(70), 70);
 });
