@@ -8,6 +8,8 @@ if (dataDir === undefined) {
   console.error('usage: node main.ts --data-dir DIR [--port PORT] [--copy-as NAME] [--kept-for COLLECTION,...]');
   process.exit(2);
 }
+// It may be a file on the very disk that is full: what the thread of the store tells of that is lost then, and nothing ends over it.
+process.stderr.on('error', () => undefined);
 const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as const, port: Number(values.port) };
 try {
   const store = await startEmbeddedMongo({ dataDir, listen, copyAs: values['copy-as'], keptFor: values['kept-for']?.split(',') ?? [] });

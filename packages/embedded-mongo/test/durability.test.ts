@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { makeTempDir, type RunningProcess, startProcess, type TempDir } from '@wharf/harness';
 import { mongo } from 'mongoose';
@@ -231,4 +233,36 @@ describe('the data directory', () => {
       message: expect.stringContaining('layout 99'),
     });
   });
+});
+
+it('a disk that is full, with what the process prints on it, ends nothing', async () => {
+  // A limit on the size of files ends a write as a full disk does.
+  const limited = `trap '' XFSZ; ulimit -f 2048; exec "$0" --disable-warning=ExperimentalWarning "$1" --data-dir "$2" 2>/dev/full`;
+  const store = spawn('/bin/sh', ['-c', limited, process.execPath, MAIN, dir.path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(store, 'exit');
+  try {
+    const [ready] = await once(createInterface({ input: store.stdout }), 'line');
+    const client = await mongo.MongoClient.connect(String(ready).replace('ready ', ''));
+    try {
+      const things = client.db('test').collection<{ _id: number; text?: string }>('things');
+      await things.insertOne({ _id: 0 });
+      for (let id = 1; await fits(things.insertOne({ _id: id, text: 'x'.repeat(100_000) })); id++);
+      // What was printed has left, or not.
+      expect(await fits(things.insertOne({ _id: -1, text: 'x'.repeat(1_000_000) }))).toBe(false);
+      expect(await things.findOne({ _id: 0 })).toEqual({ _id: 0 });
+    } finally {
+      await client.close();
+    }
+    store.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  } finally {
+    store.kill('SIGKILL');
+  }
+
+  async function fits(written: Promise<unknown>): Promise<boolean> {
+    return written.then(
+      () => true,
+      () => false,
+    );
+  }
 });

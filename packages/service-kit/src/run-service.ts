@@ -171,6 +171,7 @@ export async function runProcess<Config extends { readonly logLevel: string; rea
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(0));
   // A supervisor that started us with an IPC channel and is gone needs us no more.
   process.once('disconnect', () => void end(0));
+  loseUnwritten();
   process.on('uncaughtException', (error) => {
     logger?.fatal({ err: error }, 'uncaught');
     void end(1);
@@ -195,4 +196,9 @@ export async function runProcess<Config extends { readonly logLevel: string; rea
     else console.error(error);
     process.exit(1);
   }
+}
+
+/** Standard error may be a file on a disk that is full: what threads and Node print there is lost then, and nothing ends over it. */
+function loseUnwritten(): void {
+  process.stderr.on('error', () => undefined);
 }

@@ -11,7 +11,7 @@ const OUT_OF_DISK_SPACE = 14031;
  * name (MongoServerError).
  */
 const OUTAGE =
-  /^(Mongo(Network|ServerSelection|TopologyClosed|NotConnected|ClientClosed|ConnectionPool|WaitQueue|Expired|OperationTimeout)|MongooseServerSelection|PoolCleared)/;
+  /^(Mongo(Network|ServerSelection|ServerClosed|TopologyClosed|NotConnected|ClientClosed|ConnectionPool|PoolCleared|PoolClosed|WaitQueue|Expired|OperationTimeout)|MongooseServerSelection|PoolCleared)/;
 /** The driver passes some errors of its socket on unchanged. Only the stack tells that they are the driver's. */
 const SOCKET_CODES: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED']);
 

@@ -57,3 +57,29 @@ it('what is logged after a disk was full for long is written again when there is
   const said = run.stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).msg]));
   expect(said.slice(-2)).toEqual(['first', 'last']);
 });
+
+it('a process goes on whose thread prints what a full disk does not take', () => {
+  const kit = new URL('../src/run-service.ts', import.meta.url).href;
+  const program = `
+    const { Worker } = await import('node:worker_threads');
+    const { runProcess } = await import(${JSON.stringify(kit)});
+    await runProcess('test', () => ({ logLevel: 'info', otlpEndpoint: undefined }), async () => {
+      const thread = new Worker('console.error("lost")', { eval: true });
+      await new Promise((resolve) => thread.once('exit', resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      console.log('went on');
+      return undefined;
+    });
+  `;
+  const full = openSync('/dev/full', 'w');
+  try {
+    const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', full],
+      timeout: 60_000,
+    });
+    expect({ status: run.status, stdout: run.stdout }).toEqual({ status: 0, stdout: 'went on\n' });
+  } finally {
+    closeSync(full);
+  }
+});

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { drained } from '@wharf/pace';
@@ -7,6 +7,9 @@ import type { RateLimit } from './rate-limit.ts';
 
 /** A source is stalled when less than this came in the whole stall time: a trickle is no download. */
 const LEAST_BYTES = 1024;
+/** Of what may be referred back to in zstd as a power of two, in bytes: 8 MiB, which is what nobody may need more of over HTTP (RFC 9659). */
+const ZSTD_WINDOW_LOG = 23;
+const GZIP = new Set(['gzip', 'x-gzip']);
 
 export interface BodyOptions {
   readonly signal: AbortSignal;
@@ -78,12 +81,14 @@ function brokenOff(cause?: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', 'the source broke off', { cause });
 }
 
-/** Undoes a Content-Encoding. @throws AppError CONTENT_CORRUPT */
+/** Undoes a Content-Encoding. @throws AppError CONTENT_CORRUPT, also where something comes behind its end: it may belong to the file */
 export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array, void> {
   const decoder = decoderOf(encoding);
   let failure: unknown;
+  let fedBytes = 0;
   const feed = async () => {
     for await (const chunk of content) {
+      fedBytes += chunk.byteLength;
       // Whoever reads may have left while this chunk was waited for.
       if (!decoder.destroyed && !decoder.write(chunk)) await drained(decoder);
       if (decoder.destroyed) return;
@@ -98,6 +103,8 @@ export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: str
     for await (const chunk of decoder as Readable) yield chunk as Uint8Array;
     await feeding;
     if (failure) throw failure;
+    // Of gzip all parts are read, and zeros behind them are none.
+    if (!GZIP.has(encoding) && decoder.bytesWritten < fedBytes) throw new Error('there is more behind its end');
   } catch (error) {
     if (failure) throw failure;
     throw new AppError('CONTENT_CORRUPT', 'the source sent damaged compressed data', { cause: error });
@@ -108,6 +115,6 @@ export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: str
 
 function decoderOf(encoding: string) {
   if (encoding === 'br') return createBrotliDecompress();
-  if (encoding === 'zstd') return createZstdDecompress();
+  if (encoding === 'zstd') return createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } });
   return encoding === 'deflate' ? createInflate() : createGunzip();
 }

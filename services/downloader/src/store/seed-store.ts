@@ -14,8 +14,8 @@ export interface SeedStore {
   endNow(taskId: string, now: Date): Promise<void>;
   /** Notes a file that is to be removed when the seeding ends; false when the seed is gone. */
   leaveFile(taskId: string, name: string): Promise<boolean>;
-  /** Takes a seed whose time is over. No other replica gets it before `again`. */
-  takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
+  /** Takes a seed of a tool whose time is over. No other replica gets it before `again`. */
+  takeDue(tool: string, now: Date, again: Date): Promise<SeedRecord | undefined>;
   /** One that was taken is not due before this. @param again when it would be */
   postpone(taskId: string, again: Date, until: Date): Promise<void>;
   /** Forgets a seed, unless a file was left to it since it was taken, or its download was given up or has come since. @returns whether it was there, and is gone */
@@ -46,8 +46,8 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
       const found = await model.updateOne({ _id: taskId }, { $addToSet: { left_files: name } });
       return found.matchedCount > 0;
     },
-    async takeDue(now, again) {
-      const due = { remove_at: { $ne: null, $lte: now } };
+    async takeDue(tool, now, again) {
+      const due = { tool, remove_at: { $ne: null, $lte: now } };
       return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
     },
     async postpone(taskId, again, until) {

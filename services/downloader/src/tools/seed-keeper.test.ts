@@ -17,7 +17,10 @@ it('ends with the torrent that it asks for, however many of a tool that is away 
   const seeds: SeedStore = {
     ...{ init: nobodyAsks, add: nobodyAsks, endNow: nobodyAsks, leaveFile: nobodyAsks, end: nobodyAsks },
     ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks },
-    takeDue: async () => (asked < 100 ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] } : undefined),
+    takeDue: async (tool) =>
+      tool === 'Transmission' && asked < 100
+        ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] }
+        : undefined,
   };
   const { promise: isAsked, resolve } = Promise.withResolvers<void>();
   const { promise: failing, reject: fail } = Promise.withResolvers<never>();
@@ -48,11 +51,19 @@ it.each([
   await writeFile(join(folder, 'half'), 'a half');
   const removed: string[] = [];
   const due = [{ _id: 'task', tool: 'aria2', tool_id: '', remove_at: null, left_files: [], is_given_up: true }];
-  const seeds = { takeDue: async () => due.pop(), end: async () => isThere } as unknown as SeedStore;
+  const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
+  const seeds = {
+    takeDue: async (tool: string) => (tool === 'aria2' ? due.pop() : undefined),
+    async end() {
+      tellEnded();
+      return isThere;
+    },
+  } as unknown as SeedStore;
   const tools = { get: async () => ({ removeFrom: async (place: string) => void removed.push(place) }) } as unknown as Tools;
   const keeper = createSeedKeeper({ seeds, tools, toolsDir: dir.path, clock: Date.now, logger: pino({ enabled: false }) });
   keeper.start();
   vi.advanceTimersByTime(5_000);
+  await isEnded;
   await keeper.stop();
   expect(removed).toEqual([folder]);
   expect(await readdir(join(dir.path, 'aria2'))).toEqual(isThere ? [] : ['task']);
@@ -63,7 +74,8 @@ it('torrents of a tool that is configured no more are warned of once, and asked 
   const postponed: [string, number][] = [];
   const { promise: allSeen, resolve: seeAll } = Promise.withResolvers<void>();
   const seeds = {
-    takeDue: async () => {
+    takeDue: async (tool: string) => {
+      if (tool !== 'aria2') return undefined;
       if (due.length === 0) seeAll();
       return due.pop();
     },
@@ -82,4 +94,26 @@ it('torrents of a tool that is configured no more are warned of once, and asked 
     ['one', 3_600_005],
   ]);
   expect(lines).toHaveLength(1);
+});
+
+it('a tool that answers slowly holds up neither those of another one nor the end', async () => {
+  const due = new Map(
+    ['aria2', 'Transmission'].map((tool) => [tool, { _id: `of-${tool}`, tool, tool_id: 'a', remove_at: null, left_files: [] }]),
+  );
+  const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<string>();
+  const seeds = {
+    takeDue: async (tool: string) => {
+      const seed = due.get(tool);
+      due.delete(tool);
+      return seed;
+    },
+    end: async ({ _id }: { _id: string }) => void tellEnded(_id),
+  } as unknown as SeedStore;
+  const never = new Promise<void>(() => undefined);
+  const tools = { get: async (tool: string) => ({ remove: () => (tool === 'aria2' ? never : undefined) }) } as unknown as Tools;
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir: '/tools', clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  expect(await isEnded).toBe('of-Transmission');
+  await keeper.stop();
 });

@@ -1,11 +1,15 @@
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
 import { takeOut } from './external-tool.ts';
 import { toolFolder } from './tool-folder.ts';
-import type { Tools } from './tools.ts';
+import { TOOL_NAMES, type Tools } from './tools.ts';
 
-/** Takes torrents out of their tools when they have seeded long enough, and downloads that ended while their tool was away. No worker waits for that. */
+/**
+ * Takes torrents out of their tools when they have seeded long enough, and downloads that ended while their tool was away. No worker waits for that, nor does
+ * one tool for another, which may answer slowly.
+ */
 export interface SeedKeeper {
   start(): void;
   stop(): Promise<void>;
@@ -26,8 +30,9 @@ export function createSeedKeeper(options: {
 }): SeedKeeper {
   const { seeds, tools, toolsDir, clock, logger } = options;
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
-  let isStopped = false;
+  /** By tool. */
+  const looking = new Map<string, Promise<void>>();
+  const stopped = new AbortController();
   const missing = new Set<string>();
 
   /** Undefined: its address is no more in the settings. It is warned of once for all that it seeds, until it is found again. */
@@ -43,12 +48,12 @@ export function createSeedKeeper(options: {
       return undefined;
     }
   };
-  const look = async (): Promise<void> => {
+  const look = async (name: string): Promise<void> => {
     // Those of a tool that is away may be due again before all others were: such a look has no end of its own.
     let again = new Date(0);
     const takeDue = async () => {
       again = new Date(clock() + RETRY_MS);
-      return isStopped ? undefined : seeds.takeDue(new Date(clock()), again);
+      return stopped.signal.aborted ? undefined : seeds.takeDue(name, new Date(clock()), again);
     };
     for (let seed = await takeDue(); seed; seed = await takeDue()) {
       try {
@@ -58,7 +63,8 @@ export function createSeedKeeper(options: {
           continue;
         }
         const folder = toolFolder(toolsDir, seed.tool, seed._id);
-        await takeOut(tool, seed.tool_id, folder.path);
+        // It is due again where this process ends meanwhile.
+        await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path));
         for (const name of seed.left_files) await folder.removeResult(name);
         // Whoever tries the download again meanwhile has its folder.
         if ((await seeds.end(seed)) && seed.is_given_up) await folder.remove();
@@ -70,18 +76,19 @@ export function createSeedKeeper(options: {
   return {
     start() {
       timer = setInterval(() => {
-        looking ??= look()
-          .catch((error) => logger.warn({ err: error }, 'seeding torrents could not be looked after'))
-          .finally(() => {
-            looking = undefined;
-          });
+        for (const name of TOOL_NAMES.filter((each) => !looking.has(each))) {
+          const looked = look(name)
+            .catch((error) => logger.warn({ err: error, tool: name }, 'seeding torrents could not be looked after'))
+            .finally(() => looking.delete(name));
+          looking.set(name, looked);
+        }
       }, LOOK_MS);
       timer.unref();
     },
     async stop() {
-      isStopped = true;
       clearInterval(timer);
-      await looking;
+      stopped.abort();
+      await Promise.all(looking.values());
     },
   };
 }

@@ -38,6 +38,8 @@ const SETTINGS = {
   Transmission: { address: 'transmission_uri', secret: undefined, seedTime: 'transmission_seedtime' },
 } as const;
 type ToolName = keyof typeof SETTINGS;
+/** As clients know them. */
+export const TOOL_NAMES: readonly string[] = Object.keys(SETTINGS);
 
 /** A tool as the settings name it. */
 interface Opened {
