@@ -77,6 +77,8 @@ it.each([
   ['one host twice', 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
   ['a host with a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', 400],
   ['a host with a user', 'GET / HTTP/1.1\r\nHost: a@b\r\n\r\n', 400],
+  ['one that names none', 'GET / HTTP/1.1\r\n\r\n', 400],
+  ['one that expects what nobody does', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n', 417],
   ['one with more headers than are read', `GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(250)}\r\n`, 431],
   ['a body that is compressed on the way', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${BODY}`, 501],
   ['the same with a word of its own', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x, chunked\r\n\r\n${BODY}`, 501],
@@ -97,3 +99,8 @@ it.each(['Host: a.example:5244', 'Host: [::1]:80', 'Host:', 'Host: a_b', 'Host: 
     expect(await said(`PUT / HTTP/1.1\r\nConnection: close\r\n${headers}\r\n\r\n${body}`)).toContain('served');
   },
 );
+
+it('one of an earlier version names no host and expects nothing', async () => {
+  listener = await listenHttp((_request, response) => void response.end('served'), '127.0.0.1', 0);
+  expect(await said('GET / HTTP/1.0\r\nExpect: more\r\n\r\n')).toContain('served');
+});

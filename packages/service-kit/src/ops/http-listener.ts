@@ -50,16 +50,25 @@ export async function listenHttp(
   }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
 ): Promise<HttpListener> {
   let isDraining = false;
+  const take: http.RequestListener = (request, response) => {
+    pacePieces(request);
+    serveInTurn(request, response, () => {
+      if (isDraining) response.shouldKeepAlive = false;
+      if (!refuseAmbiguous(request, response)) handler(request, response);
+    });
+  };
   const server = http.createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
-    (request, response) => {
-      pacePieces(request);
-      serveInTurn(request, response, () => {
-        if (isDraining) response.shouldKeepAlive = false;
-        if (!refuseAmbiguous(request, response)) handler(request, response);
-      });
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: 0,
+      // What Node refuses by itself it answers out of turn, however many there are: we refuse it.
+      requireHostHeader: false,
+      ServerResponse: IdentifiedResponse,
     },
+    take,
   );
+  server.on('checkExpectation', take);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = MAX_HEADERS + 1;

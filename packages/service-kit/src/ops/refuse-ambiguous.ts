@@ -6,6 +6,11 @@ import { nameError } from '../http/error-name.ts';
 /** RFC 3986, section 3.2: a name or an address, with a port. It may be empty. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
+/** Earlier versions need no Host, and expect nothing. */
+const HTTP_1_1 = '1.1';
+/** As Node looks for it, which has answered it by then. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
 /** Headers of a request. Browsers and the proxies before us send some forty; each takes more memory than it has letters. */
 export const MAX_HEADERS = 200;
 
@@ -15,7 +20,7 @@ const REFUSED = new WeakSet<IncomingMessage['socket']>();
 /**
  * Answers what the HTTP parser takes and others on the way may read in another way: it says more than one host, or none that could be one, which servers
  * must refuse (RFC 9112, section 3.2), or its body comes in an encoding beside `chunked`, which nothing here takes off (section 6.1). So is one with more
- * headers than are read.
+ * headers than are read, and one that expects what nobody does (RFC 9110, section 10.1.1).
  *
  * @returns whether nobody else may answer. The connection ends with the answer, and nothing that follows on it is one more request
  */
@@ -41,7 +46,12 @@ function refusalOf(request: IncomingMessage): Refusal | undefined {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked') {
     return { status: 501, error: new AppError('UNSUPPORTED_OPERATION', 'a body comes as it is, or chunked') };
   }
-  if (hostsOf(request) <= 1 && HOST.test(request.headers.host ?? '')) return undefined;
+  const { expect } = request.headers;
+  if (request.httpVersion === HTTP_1_1 && expect !== undefined && !CONTINUE.test(expect))
+    return { status: 417, error: new AppError('INVALID_ARGUMENT', 'nothing but 100-continue can be expected') };
+  const hosts = hostsOf(request);
+  const isNamed = hosts === 1 || (hosts === 0 && request.httpVersion !== HTTP_1_1);
+  if (isNamed && HOST.test(request.headers.host ?? '')) return undefined;
   return { status: 400, error: new AppError('INVALID_ARGUMENT', 'this is no HTTP request: Host names one host') };
 }
 

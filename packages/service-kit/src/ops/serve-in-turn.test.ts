@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -96,6 +97,28 @@ it('a connection on which more wait than anybody needs is closed', async () => {
   socket.resume().write(gets(1_000));
   await once(socket, 'close');
   expect(begun).toBe(1);
+});
+
+it.each([
+  ['are like any other', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['name no host', 'GET / HTTP/1.1\r\n\r\n'],
+  ['expect what nobody does', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n'],
+  ['have bodies', put(1)],
+])('of those that are too many nothing is read any more, though it came in one piece, where they %s', async (_how, request) => {
+  let read = 0;
+  const count = () => {
+    read += 1;
+  };
+  const socket = await listening(() => undefined);
+  subscribe('http.server.request.start', count);
+  try {
+    socket.resume().write(get(0) + request.repeat(1_000));
+    await once(socket, 'close');
+    // The first one, those that may wait, and the one too many.
+    expect(read).toBe(102);
+  } finally {
+    unsubscribe('http.server.request.start', count);
+  }
 });
 
 it('what waits on all connections together is bounded, but for one on each, and there is room again when they have gone', async () => {
