@@ -202,7 +202,8 @@ class AliasDriver implements StorageDriver {
     try {
       const sent = createHash('sha256');
       const before = writes.taken;
-      const first = operationOf(target.driver, 'write')(where.path, hashed(content, sent), options).then((stored) => {
+      const own = more.length > 0 ? hashed(content, sent) : content;
+      const first = operationOf(target.driver, 'write')(where.path, own, options).then((stored) => {
         writes.taken += 1;
         return stored;
       });
@@ -212,7 +213,7 @@ class AliasDriver implements StorageDriver {
         await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch(async (error: unknown) => {
           if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
           // A storage may show what it does not say yet, and say it in another order.
-          await Promise.allSettled(writes.firsts);
+          if (writes.taken === before + 1) await Promise.allSettled(writes.firsts);
           // Another write has replaced this one meanwhile, and gives the others what it was sent.
           if (writes.taken === before + 1) throw error;
         });
