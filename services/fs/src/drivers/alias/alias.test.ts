@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
@@ -332,10 +333,10 @@ describe('alias: files that are open below', () => {
     const openMount = async (path: string) => folders.get(path) as StorageDriver;
     const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
     const one = put(driver, '/file', 'one!');
-    await expect.poll(() => begun).toBe(1);
+    await waitFor('the first write', () => begun === 1);
     await put(driver, '/file', 'two!');
     const three = put(driver, '/file', 'three');
-    await expect.poll(() => begun).toBe(3);
+    await waitFor('the third write', () => begun === 3);
     isReplaced.resolve();
     await one;
     goesOn.resolve();
