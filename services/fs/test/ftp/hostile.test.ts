@@ -118,21 +118,40 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('cannot have a removal hold listings of folders in folders without end', async () => {
+  it('cannot have a removal hold listings of folders in folders without end', { timeout: 2 * LIMIT_MS }, async () => {
     let listed = 0;
     // Each of them is too short to be counted by itself.
-    const files = Buffer.from(Array.from({ length: 2_000 }, (_, index) => `type=file;size=1; ${index}\r\n`).join(''));
+    const names = ['d', ...Array.from({ length: 999 }, (_, index) => `${'n'.repeat(85)}${index}`)];
+    const folders = Buffer.from(names.map((name) => `type=dir; ${name}\r\n`).join(''));
     const server = await startHostile({
       reply: (verb) => (verb === 'DELE' || verb === 'RMD' ? '550 no' : undefined),
       data(verb, place) {
         if (verb !== 'MLSD' || !place.includes('/folder')) return [];
         listed += 1;
-        return [Buffer.from('type=dir; d\r\n'), files];
+        return [folders];
       },
     });
     const driver = await openFtp(itemsOf(server));
     expect((await refusalOf(driver.remove(mpath('/folder'), { recursive: true })))[0]).toBe('FAILED_PRECONDITION');
     expect(listed).toBeLessThan(200);
+  });
+
+  it('has a folder removed file by file before what is in it, so that files of all levels are never held together', async () => {
+    const files = Array.from({ length: 20 }, (_, index) => `type=file;size=1; f${index}\r\n`);
+    const server = await startHostile({
+      reply: (verb, place) => (verb === 'DELE' && !/\/f\d+$/.test(place) ? '550 no' : undefined),
+      data: (verb, place) =>
+        verb === 'MLSD' && /folder(?:\/d)?$/.test(place) ? [Buffer.from(['type=dir; d\r\n', ...files].join(''))] : [],
+    });
+    const driver = await openFtp(itemsOf(server));
+    await driver.remove(mpath('/folder'), { recursive: true });
+    const done = server.commands.filter((line) => /^(?:DELE \S*\/f\d+|MLSD|RMD)/.test(line)).map((line) => line.replace(/f\d+$/, 'f'));
+    const last = done.slice(done.indexOf('MLSD /root/folder'));
+    expect(last).toEqual([
+      ...['MLSD /root/folder', ...files.map(() => 'DELE /root/folder/f')],
+      ...['MLSD /root/folder/d', ...files.map(() => 'DELE /root/folder/d/f'), 'MLSD /root/folder/d/d'],
+      ...['RMD /root/folder/d/d', 'RMD /root/folder/d', 'RMD /root/folder'],
+    ]);
   });
 
   it.each<[string, Buffer[], string]>([

@@ -1,4 +1,5 @@
 import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mpath } from '../../src/domain/testing/memory-tree.ts';
@@ -128,11 +129,11 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     const before = heard;
     const gone = new AbortController();
     const looking = refusalOf(driver.stat(mpath('/file'), { signal: gone.signal }));
-    await expect.poll(() => heard).toBeGreaterThan(before);
+    await waitFor('the question', () => heard > before);
     gone.abort();
     expect((await looking)[0]).toBe('CANCELLED');
     mutes = 2;
-    await expect.poll(async () => (await driver.stat(mpath('/file'))).sizeBytes).toBe(FILE.size);
+    await waitFor('another connection', async () => (await driver.stat(mpath('/file'))).sizeBytes === FILE.size);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
@@ -355,6 +356,37 @@ describe('alias: files that are open below', () => {
     expect(await writing).toBe(outcome);
     isOver.resolve();
     await sending;
+  });
+
+  it('a writer whose file another one has replaced is done, however long a third one takes', async () => {
+    const [first, second] = [new MemoryDriver(), new MemoryDriver()];
+    for (const folder of [first, second]) await put(folder, '/file', 'text');
+    const [isReplaced, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let begun = 0;
+    const store: typeof first.write = async (...call) => {
+      begun += 1;
+      const own = begun;
+      if (own === 3) await goesOn.promise;
+      const entry = await first.write(...call);
+      if (own === 1) await isReplaced.promise;
+      return entry;
+    };
+    const folders = new Map<string, StorageDriver>([
+      ['/a', decorated({ ...operationsOf(first), write: store })],
+      ['/b', decorated(operationsOf(second))],
+    ]);
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    const one = put(driver, '/file', 'one!');
+    await waitFor('the first write', () => begun === 1);
+    await put(driver, '/file', 'two!');
+    const three = put(driver, '/file', 'three');
+    await waitFor('the third write', () => begun === 3);
+    isReplaced.resolve();
+    await one;
+    goesOn.resolve();
+    await three;
+    expect([await textOf(first, '/file'), await textOf(second, '/file')]).toEqual(['three', 'three']);
   });
 
   it('a content that is not the one that is shown is let go of', async () => {

@@ -8,6 +8,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { asOneListing, type ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { ownText } from '../../driver-contract/own-text.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
@@ -53,6 +54,8 @@ interface Parts {
 
 /** Of several entries that begin to go: others have sessions too. */
 const PARALLEL_REMOVALS = 2;
+/** What the name of a folder that is to be removed takes beside its text while it waits, in bytes. */
+const FOLDER_BYTES = 64;
 
 /** A folder of an FTP server. README tells the whole. */
 export class FtpDriver implements StorageDriver {
@@ -418,20 +421,35 @@ export class FtpDriver implements StorageDriver {
   async #removeContent(place: string, removal: Removal, count: { removed: number; readonly room: ListingRoom }): Promise<void> {
     const { signal, beforeStep } = removal;
     if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
+    const remove = async (verb: 'RMD' | 'DELE', inner: string) => {
+      await beforeStep?.(count.removed);
+      await this.#with('names', signal, (session) => orRefused(session.ask(verb, inner)));
+      count.removed += 1;
+    };
     const folder = await this.#with('names', signal, (session) =>
       readFolder(session, this.#settings, place, signal, () => new KeptEntries(count.room)),
     );
+    const folders: string[] = [];
     try {
       for (const { name, isDirectory } of folder.values()) {
         if (!isOneName(name)) continue;
-        const inner = childPlace(place, name);
-        if (isDirectory) await this.#removeContent(inner, removal, count);
-        await beforeStep?.(count.removed);
-        await this.#with('names', signal, (session) => orRefused(session.ask(isDirectory ? 'RMD' : 'DELE', inner)));
-        count.removed += 1;
+        if (isDirectory) folders.push(ownText(name));
+        else await remove('DELE', childPlace(place, name));
       }
     } finally {
       folder.leave();
+    }
+    // Of what is above the next level no more is held than this: files there may be many.
+    const waiting = count.room.enter();
+    try {
+      waiting.take(folders.reduce((sum, name) => sum + FOLDER_BYTES + 2 * name.length, 0));
+      for (const name of folders) {
+        const inner = childPlace(place, name);
+        await this.#removeContent(inner, removal, count);
+        await remove('RMD', inner);
+      }
+    } finally {
+      waiting.leave();
     }
   }
 

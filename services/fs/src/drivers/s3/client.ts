@@ -95,6 +95,9 @@ export const PAGE_KEYS = 1000;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 /** Pages of uploads that have not ended: a store could show them for ever. */
 const MAX_UPLOAD_PAGES = 20;
+/** What all of them hold together, in characters, each with what it takes beside its texts. */
+const MAX_UPLOADS_LENGTH = 16 * 1024 * 1024;
+const UPLOAD_LENGTH = 100;
 /** A page of parts: a number, a size, a date and an ETag each. */
 const MAX_PARTS_BYTES = 1024 * 1024;
 /** What there is beside keys is in few of them. Some stores answer with more keys than they were asked for. */
@@ -370,6 +373,7 @@ export class S3Client {
   /** Uploads that have not ended, so many as a bounded number of pages has. @param prefix of their keys; some stores know only whole keys here */
   async listUploads(prefix: string, { signal }: CallOptions): Promise<OpenUpload[]> {
     const uploads: OpenUpload[] = [];
+    let length = 0;
     let next: Readonly<Record<string, string>> = {};
     for (let pages = 0; pages < MAX_UPLOAD_PAGES; pages += 1) {
       const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix, ...next };
@@ -378,12 +382,15 @@ export class S3Client {
       const keyOf = (key = '') => (isEncoded ? decodeKey(key) : key);
       for (const upload of childrenOf(answer, 'Upload')) {
         const [key, id] = [keyOf(textOf(upload, 'Key')), textOf(upload, 'UploadId') ?? ''];
+        // What is not taken is found once others have ended.
+        length += UPLOAD_LENGTH + key.length + id.length;
+        if (length > MAX_UPLOADS_LENGTH) return uploads;
         uploads.push({ key, id, startedAt: dateOf(textOf(upload, 'Initiated')) });
       }
       const [key, id] = [keyOf(textOf(answer, 'NextKeyMarker')), textOf(answer, 'NextUploadIdMarker')?.trim() ?? ''];
-      const isSame = next['key-marker'] === key && next['upload-id-marker'] === id;
+      const isSame = next['key-marker'] === key && (next['upload-id-marker'] ?? '') === id;
       if (textOf(answer, 'IsTruncated')?.trim() !== 'true' || key === '' || isSame) break;
-      next = { 'key-marker': key, 'upload-id-marker': id };
+      next = { 'key-marker': key, ...(id !== '' && { 'upload-id-marker': id }) };
     }
     return uploads;
   }

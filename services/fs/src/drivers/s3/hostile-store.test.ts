@@ -412,15 +412,16 @@ it('uploads that were left are found on whatever page of the store, up to a boun
   const at = { key: 'big & odd', id: 'an id' };
   const asked: URLSearchParams[] = [];
   let isEndless = false;
+  let padding = '';
   const server = await startHttpServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://store');
     asked.push(searchParams);
     const isFirst = !searchParams.has('key-marker');
-    const id = isFirst ? at.id : `id-${asked.length}`;
-    const upload = `<Upload><Key>${encodeURIComponent(at.key)}</Key><UploadId>${id}</UploadId><Initiated>2026-11-22T19:00:00.000Z</Initiated></Upload>`;
+    const id = isFirst || at.id === '' ? at.id : `id-${asked.length}`;
+    const upload = `<Upload><Key>${encodeURIComponent(at.key)}</Key><UploadId>${id}${padding}</UploadId><Initiated>2026-11-22T19:00:00.000Z</Initiated></Upload>`;
     const more = `<NextKeyMarker>${encodeURIComponent(at.key)}</NextKeyMarker><NextUploadIdMarker>${id}</NextUploadIdMarker>`;
     const facts = `<EncodingType>url</EncodingType><IsTruncated>${isFirst || isEndless}</IsTruncated>`;
-    response.end(`<ListMultipartUploadsResult>${facts}${more}${upload}</ListMultipartUploadsResult>`);
+    response.end(`<ListMultipartUploadsResult>${facts}${more}${upload.repeat(padding === '' ? 1 : 100)}</ListMultipartUploadsResult>`);
   });
   onTestFinished(() => server.stop());
   const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
@@ -437,4 +438,16 @@ it('uploads that were left are found on whatever page of the store, up to a boun
   ]);
   isEndless = true;
   expect(await client.listUploads('', {})).toHaveLength(20);
+  at.id = '';
+  asked.length = 0;
+  await client.listUploads('', {});
+  // A store that tells no id goes on behind the key, and an empty one it may refuse.
+  expect(asked.slice(0, 2).map((query) => [query.get('key-marker'), query.get('upload-id-marker')])).toEqual([
+    [null, null],
+    [at.key, null],
+  ]);
+  at.id = 'id';
+  padding = 'x'.repeat(60_000);
+  // 120 MB in all.
+  expect((await client.listUploads('', {})).length).toBeLessThan(300);
 });

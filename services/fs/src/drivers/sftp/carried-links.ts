@@ -13,7 +13,7 @@ import { orAbsent } from './remote-root.ts';
 const PARALLEL = 8;
 /** A folder with more entries at all depths is moved by copying: its files are listed then, and bounded, anyway. */
 const MAX_ENTRIES = 100_000;
-/** What the places of folders have that wait to be looked at, in characters: each has all of its path. */
+/** What the places of folders and links have that wait to be looked at, in characters: each has all of its path. */
 const MAX_WAITING_LENGTH = 8 * 1024 * 1024;
 /** What takes the place of bytes that are no UTF-8: such a text cannot be written again. */
 const REPLACEMENT = '\ufffd';
@@ -72,7 +72,7 @@ interface Folder {
 /** Whether a relative link somewhere in a folder leads out of it. @throws AppError UNSUPPORTED_OPERATION: there is too much in it */
 async function hasLinkOut(session: SftpSession, place: string, signal: AbortSignal): Promise<boolean> {
   const gate = createGate(PARALLEL);
-  let [entries, waitingLength] = [0, 0];
+  let [entries, waitingLength] = [0, place.length];
   const look = async ({ place: at, inner }: Folder): Promise<{ isOut: boolean; folders: Folder[] }> => {
     const links: string[] = [];
     const folders: Folder[] = [];
@@ -91,12 +91,18 @@ async function hasLinkOut(session: SftpSession, place: string, signal: AbortSign
     const inTurn = createGate(PARALLEL);
     // A text is let go of at once: a server may have said hundreds of KiB.
     const outward = await Promise.all(links.map((link) => inTurn.run(async () => leadsOut(await session.readLink(link), inner, posix))));
+    waitingLength -= lengthOf(links);
     return { isOut: outward.includes(true), folders };
   };
   for (let level: Folder[] = [{ place, inner: '' }]; level.length > 0; ) {
     const seen = await Promise.all(level.map((folder) => gate.run(() => look(folder))));
     if (seen.some(({ isOut }) => isOut)) return true;
+    waitingLength -= lengthOf(level.map((folder) => folder.place));
     level = seen.flatMap(({ folders }) => folders);
   }
   return false;
+}
+
+function lengthOf(places: readonly string[]): number {
+  return places.reduce((sum, { length }) => sum + length, 0);
 }

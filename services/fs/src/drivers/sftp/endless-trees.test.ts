@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { refusalOf } from '../../domain/testing/refusal.ts';
 import { textElsewhere } from './carried-links.ts';
 import type { RemoteAttrs, RemoteName, SftpSession } from './client.ts';
+import { RefusedRequest, STATUS } from './errors.ts';
 import { removeTree } from './remove-tree.ts';
 import { SpelledNames } from './spelled-names.ts';
 
@@ -89,6 +90,37 @@ it('a folder with more folders than a removal holds at once is removed all the s
   expect([[...left], looks > 1 && looks < 5]).toEqual([['gone'], true]);
 });
 
+it('what waits of a folder that has gone while it was listed takes no room of others', { timeout: LIMIT_MS }, async () => {
+  const looks = new Map<string, number>();
+  const inGone = 70_000;
+  const left = new Set(Array.from({ length: 1_000 }, (_, index) => `folder-${index}`));
+  const pageOf = (names: readonly string[]) => names.map((name) => ({ name, attrs: FOLDER }));
+  const session = sessionOf(
+    (place, asked) => {
+      if (asked === 0) looks.set(place, (looks.get(place) ?? 0) + 1);
+      if (place === '/x') return asked === 0 ? pageOf(['gone', 'other']) : undefined;
+      if (place === '/x/other') return asked === 0 && left.size > 0 ? pageOf([...left]) : undefined;
+      if (place !== '/x/gone') return undefined;
+      if (asked * PAGE >= inGone) throw new RefusedRequest(STATUS.NO_SUCH_FILE, 'gone');
+      return pageOf(Array.from({ length: PAGE }, (_, index) => `d${asked * PAGE + index}`));
+    },
+    { removeFolder: async (place) => void left.delete(place.slice('/x/other/'.length)) },
+  );
+  await removeTree(session, '/x', { signal });
+  expect([looks.get('/x/other'), left.size]).toEqual([1, 0]);
+});
+
+it('a folder of many long paths is moved as it is: only those that wait are counted', { timeout: LIMIT_MS }, async () => {
+  const name = (index: number) => ({ name: `${'n'.repeat(200)}${index}`, attrs: FOLDER });
+  const session = sessionOf((place, asked) => {
+    const depth = place.split('/').length - 3;
+    if (depth === 0) return asked < 7 ? Array.from({ length: PAGE }, (_, index) => name(asked * PAGE + index)) : undefined;
+    return asked === 0 && depth < 4 ? [{ name: 'd', attrs: FOLDER }] : undefined;
+  });
+  // Those of one level are 3 million characters, all of them 12.
+  expect(await textElsewhere(session, FOLDER, '/a/x', '/b/x', signal)).toBeUndefined();
+});
+
 it('a folder is moved without holding what the links in it say', { timeout: LIMIT_MS }, async () => {
   const count = 400;
   const restMib = heldMib();
@@ -119,6 +151,20 @@ it('a folder whose folders have endless paths is not moved as it is', { timeout:
   expect((await refusalOf(textElsewhere(session, FOLDER, '/a/x', '/b/x', signal)))[0]).toBe('UNSUPPORTED_OPERATION');
   // Names alone would be 50 pages.
   expect(asked).toBeLessThan(30);
+});
+
+it('a folder of a server that folds names is read once where it has many names', { timeout: LIMIT_MS }, async () => {
+  const [names, pages] = [new SpelledNames(), 20];
+  let looks = 0;
+  const session = sessionOf((_place, asked) => {
+    if (asked === 0) looks += 1;
+    return asked < pages
+      ? Array.from({ length: PAGE }, (_, index) => ({ name: `a name of a file ${asked * PAGE + index}`, attrs: LINK }))
+      : undefined;
+  });
+  session.stat = async () => ({ ...FOLDER, modifiedAt: 1 });
+  for (const index of [7, 39_999]) expect(await names.has(session, '/x', `a name of a file ${index}`)).toBe(true);
+  expect(looks).toBe(1);
 });
 
 it('a server that folds names has us hold few of those in a folder', { timeout: LIMIT_MS }, async () => {

@@ -66,8 +66,24 @@ export async function removeEmptyFolder(session: SftpSession, place: string): Pr
 
 /** @returns whether that was all of it: a server may name folders in folders without end, and only some of them wait */
 async function removeContent(session: SftpSession, place: string, removal: Removal, progress: Progress): Promise<boolean> {
-  const gate = createGate(PARALLEL);
   const folders: string[] = [];
+  const before = progress.waitingBytes;
+  try {
+    const isAll = await removeFiles(session, place, removal, progress, folders);
+    for (const name of folders) {
+      await orAbsent(removeInside(session, childPlace(place, name), removal, progress));
+      progress.waitingBytes -= waitingBytes(name);
+    }
+    return isAll;
+  } finally {
+    // The folder may be gone before its turn was over.
+    progress.waitingBytes = before;
+  }
+}
+
+/** @param folders gets those that wait. @returns whether these are all */
+async function removeFiles(session: SftpSession, place: string, removal: Removal, progress: Progress, folders: string[]): Promise<boolean> {
+  const gate = createGate(PARALLEL);
   let isAll = true;
   for await (const page of folderPages(session, place, removal.signal)) {
     const files: string[] = [];
@@ -84,10 +100,6 @@ async function removeContent(session: SftpSession, place: string, removal: Remov
     await removal.beforeStep?.(progress.removed);
     await Promise.all(files.map((name) => gate.run(() => orAbsent(session.removeFile(childPlace(place, name))))));
     progress.removed += files.length;
-  }
-  for (const name of folders) {
-    await orAbsent(removeInside(session, childPlace(place, name), removal, progress));
-    progress.waitingBytes -= waitingBytes(name);
   }
   return isAll;
 }

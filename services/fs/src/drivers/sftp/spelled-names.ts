@@ -5,10 +5,12 @@ import { folderPages } from './folder-pages.ts';
 
 /** Folders that are read at once. */
 const PARALLEL = 8;
-/** What is kept of one folder, in characters: one with more is read each time. */
-const MAX_KEPT_LENGTH = 1024 * 1024;
+/** What is kept of one folder, in characters: some 75,000 names. One with more is read each time. */
+const MAX_KEPT_LENGTH = 4 * 1024 * 1024;
 /** What a name takes beside its text, in characters. */
 const NAME_LENGTH = 40;
+/** Longer names are not kept: no disk has them, and what is kept of all folders is bounded by their number. */
+const MAX_NAME_LENGTH = 255;
 
 /** The names in folders of a server that folds names, as they are spelled there. Names of settled folders are kept. */
 export class SpelledNames {
@@ -29,6 +31,7 @@ export class SpelledNames {
     for await (const page of folderPages(session, folder)) {
       for (const item of page) {
         isThere ||= item.name === name;
+        if (item.name.length > MAX_NAME_LENGTH) continue;
         length += NAME_LENGTH + item.name.length;
         if (length <= MAX_KEPT_LENGTH) present.add(item.name);
       }

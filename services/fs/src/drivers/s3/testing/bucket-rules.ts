@@ -45,8 +45,8 @@ async function* pausedPieces(sizeBytes: number, isUnderWay: () => void, pause: P
 
 const certificate = await makeCertificate('store.example');
 
-/** @param sent what each call is for. @param change what becomes of an answer on its way */
-function notingEgress(sent: string[], change: (answer: Answer) => Answer = (answer) => answer): Egress {
+/** @param sent what each call is for. @param change what becomes of an answer on its way; it is told what the call was for */
+function notingEgress(sent: string[], change: (answer: Answer, what: string) => Answer = (answer) => answer): Egress {
   const egress = testEgress();
   return {
     ...egress,
@@ -56,8 +56,9 @@ function notingEgress(sent: string[], change: (answer: Answer) => Answer = (answ
         close: () => client.close(),
         request(asked) {
           const isCopiedPart = asked.headers?.['x-amz-copy-source-range'] !== undefined;
-          sent.push(`${asked.method} ${isCopiedPart ? 'copied part' : asked.url.searchParams.has('uploads') ? 'uploads' : ''}`);
-          return client.request(asked).then(change);
+          const what = `${asked.method} ${isCopiedPart ? 'copied part' : asked.url.searchParams.has('uploads') ? 'uploads' : ''}`;
+          sent.push(what);
+          return client.request(asked).then((answer) => change(answer, what));
         },
       };
     },
@@ -149,10 +150,9 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
 
     it('that the store began, and whose id we never heard, is ended', async () => {
       const root = `own-${++roots}`;
-      const sent: string[] = [];
       let isLost = false;
-      const egress = notingEgress(sent, (answer) => {
-        if (!isLost && sent.at(-1) === 'POST uploads') {
+      const egress = notingEgress([], (answer, what) => {
+        if (!isLost && what === 'POST uploads') {
           isLost = true;
           answer.destroy();
           throw new AppError('STORAGE_UNAVAILABLE', 'the answer is lost');
