@@ -60,7 +60,7 @@ export async function mayKeep(folder: string): Promise<boolean> {
  */
 export type KeepReserve = (giveUp: () => Promise<void>) => Promise<void>;
 
-/** @param folder where it is missing nothing is in it. @param beside as of `leftBeyondReserve`. @param now @internal given by tests only */
+/** @param folder where it is missing nothing is in it. @param beside as of `leftBeyondReserve`. @param now given by tests only */
 export function createReserveKeeper(folder: string, beside: string | undefined, now = () => performance.now()): KeepReserve {
   let nextAtMs = Number.NEGATIVE_INFINITY;
   const isTaken = async () => {
