@@ -1,8 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import http from 'node:http';
+import type http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { closeTogether } from '@wharf/pace';
+import { closeTogether, createPlainServer } from '@wharf/pace';
 import type { EgressPolicy } from './egress-policy.ts';
 
 /** A proxy for programs that open connections themselves: it lets them through to where the policy allows, and nowhere else. */
@@ -24,7 +24,7 @@ export async function startGuardedProxy(policy: EgressPolicy, host: string, port
   const password = randomBytes(24).toString('base64url');
   const expected = Buffer.from(`Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`);
   const sockets = new Set<Duplex>();
-  const server = http.createServer((_request, response) => {
+  const server = createPlainServer((_request, response) => {
     response.writeHead(405, { Connection: 'close' }).end('only tunnels\n');
   });
   const refuse = (client: Duplex, status: string) => client.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

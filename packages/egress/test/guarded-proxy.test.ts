@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -49,6 +50,23 @@ it.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', 
     expect(await tunnel(proxy, `${host}:${port}`)).toBe('HTTP/1.1 403 Forbidden');
   },
 );
+
+it('reads no further what somebody sends it without waiting for answers', async () => {
+  const { proxy } = await open();
+  let read = 0;
+  const count = () => {
+    read += 1;
+  };
+  subscribe('http.server.request.start', count);
+  try {
+    const socket = net.connect(proxy.port, '127.0.0.1').on('error', () => undefined);
+    socket.resume().write('GET / HTTP/1.1\r\n\r\n'.repeat(1_000));
+    await once(socket, 'close');
+    expect(read).toBeLessThan(20);
+  } finally {
+    unsubscribe('http.server.request.start', count);
+  }
+});
 
 it('connects to the address that was checked', async () => {
   const answers = [['127.0.0.1'], ['1.1.1.1']];

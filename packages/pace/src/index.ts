@@ -1,5 +1,6 @@
 export { boundAnswer, endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
 export { closeTogether } from './close-together.ts';
+export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';
@@ -9,6 +10,7 @@ export { createPace, type Pace } from './pace.ts';
 export { pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { isHugePattern } from './pattern-cost.ts';
+export { createPlainServer } from './plain-server.ts';
 export { isYounger, lasts } from './set-clocks.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';
 export { sortInTurns } from './sort-in-turns.ts';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { cutOff } from '@wharf/pace';
 
 /** Requests of one connection that may wait behind the one that is answered. Browsers send none ahead. */
 const MAX_WAITING = 100;
@@ -9,9 +10,6 @@ const MAX_WEIGHT_BYTES = 16 * 1024 * 1024;
 /** What Node makes of a request with no headers, and of each of its texts, in bytes (measured: 2,200 and 32). */
 const REQUEST_BYTES = 4 * 1024;
 const TEXT_BYTES = 64;
-
-/** The answer to Node's parser that nothing behind a head is HTTP. */
-const ANOTHER_PROTOCOL = 2;
 
 /** Requests of one connection that wait, and what they weigh. */
 interface Line {
@@ -58,17 +56,6 @@ export function serveInTurn(request: IncomingMessage, response: ServerResponse, 
   };
   // Many short answers in a row would be one long turn.
   response.once('socket', () => setImmediate(take));
-}
-
-/**
- * Ends a connection, and the reading of what has come on it. Node would make requests and answers of all the rest of a piece of 64 KiB, up to 3,600, and
- * hold them until it has read what there is on all other connections: some hundred connections would hold up everybody for long, or take all of the heap.
- */
-function cutOff(socket: Socket): void {
-  socket.destroy();
-  const parser: unknown = Reflect.get(socket, 'parser');
-  // What Node's parser asks about each head; told that another protocol follows, it reads no further.
-  if (typeof parser === 'object' && parser !== null) Reflect.set(parser, 'onIncoming', () => ANOTHER_PROTOCOL);
 }
 
 function openLine(socket: Socket): Line {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Answer } from '@wharf/egress';
+import { createPlainServer } from '@wharf/pace';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
 
@@ -41,7 +42,7 @@ interface Expected {
 export async function openDownloadSink(): Promise<DownloadSink> {
   const base = `/${newName()}`;
   const expected = new Map<string, Expected>();
-  const server = createServer((request, response) => {
+  const server = createPlainServer((request, response) => {
     const { method, url = '' } = request;
     const delivery = url.startsWith(`${base}/`) ? expected.get(url.slice(base.length + 1)) : undefined;
     if (method === 'PUT' && delivery?.cameBytes === undefined && delivery) take(request, response, delivery);

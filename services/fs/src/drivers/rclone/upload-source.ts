@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { createPlainServer } from '@wharf/pace';
 
 /** One content that is handed out once, to who knows its address. */
 export interface UploadSource {
@@ -22,7 +22,7 @@ export async function openUploadSource(
   const path = `/${randomBytes(32).toString('base64url')}`;
   let failure: { readonly error: unknown } | undefined;
   let sending: Promise<void> | undefined;
-  const server = createServer((request, response) => {
+  const server = createPlainServer((request, response) => {
     if (request.url !== path || request.method !== 'GET' || sending) return void response.writeHead(404).end();
     response.writeHead(200, { 'Content-Length': sizeBytes, 'Content-Type': 'application/octet-stream', Connection: 'close' });
     sending = pipeline(

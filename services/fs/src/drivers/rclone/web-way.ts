@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import { AppError } from '@wharf/errors';
-import { boundAnswer, closeTogether } from '@wharf/pace';
+import { boundAnswer, closeTogether, createPlainServer } from '@wharf/pace';
 import { answerOf } from './answer-of.ts';
 
 /** The proxy by which rclone reaches servers that speak HTTP. */
@@ -49,7 +49,7 @@ export async function openWebWay(connect: ConnectTo): Promise<WebWay> {
     keep(socket);
     return socket;
   };
-  const server = http.createServer((request, response) => {
+  const server = createPlainServer((request, response) => {
     forward(request, response, connectKept).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else response.writeHead(statusOf(error), { Connection: 'close', 'Content-Length': 0 }).end();
