@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, constants } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { createConnection, type Socket } from 'node:net';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
 import { startFaultProxy, waitFor } from '@wharf/harness';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInternalTokens, type Identity } from '../src/identity/identity.ts';
-import { type Call, outgoingCall } from '../src/rpc/call.ts';
+import { MAX_UNPROVEN_CALLS } from '../src/rpc/bound-unproven.ts';
+import { type Call, IDENTITY, outgoingCall } from '../src/rpc/call.ts';
 import { createDirectClient } from '../src/rpc/direct-client.ts';
 import { createGrpcPeer, type GrpcPeer } from '../src/rpc/grpc-client.ts';
 import { type GrpcServer, startGrpcServer } from '../src/rpc/grpc-server.ts';
@@ -215,9 +217,14 @@ describe('gRPC', () => {
 
   it('a hundred may watch the health, and one more when one of them has gone', async () => {
     const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
-    const session = connect(`http://127.0.0.1:${server.port}`);
+    // Of those who prove nothing each connection has a few.
+    const sessions = Array.from({ length: Math.ceil((MAX_WATCHERS + 2) / MAX_UNPROVEN_CALLS) }, () =>
+      connect(`http://127.0.0.1:${server.port}`),
+    );
+    let begun = 0;
     /** Begins to watch. @returns the status of the call when it was refused; undefined when it goes on */
     const watch = async () => {
+      const session = sessions[begun++ % sessions.length] as ClientHttp2Session;
       const stream = session.request({
         ...{ ':method': 'POST', ':path': '/grpc.health.v1.Health/Watch', 'content-type': 'application/grpc', te: 'trailers' },
       });
@@ -233,7 +240,65 @@ describe('gRPC', () => {
     expect((await watch()).status).toBe(resourceExhausted);
     watching[0]?.stream.close(constants.NGHTTP2_CANCEL);
     await waitFor('room for one more', async () => (await watch()).status === undefined);
-    session.destroy();
+    for (const session of sessions) session.destroy();
+    await server.stop(500);
+  });
+
+  it('a connection on which nobody proves to be one of us has a few calls, and ends with more; one of ours has many', async () => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const connected = async () => {
+      const session = connect(`http://127.0.0.1:${server.port}`);
+      await once(session, 'connect');
+      return session;
+    };
+    /** Begins calls that do not end. @returns their streams */
+    const begin = (session: ClientHttp2Session, count: number, headers: Record<string, string> = {}) =>
+      Array.from({ length: count }, () => {
+        const path = { ':method': 'POST', ':path': '/grpc.health.v1.Health/Watch', 'content-type': 'application/grpc', te: 'trailers' };
+        return session.request({ ...path, ...headers }).on('error', () => undefined);
+      });
+    const answered = (streams: readonly ClientHttp2Stream[]) => Promise.all(streams.map((stream) => once(stream, 'response')));
+    const own = await connected();
+    const ownCalls = begin(own, MAX_UNPROVEN_CALLS + 10, { [IDENTITY]: tokens.mint({ kind: 'service', name: 'test' }) });
+    const few = await connected();
+    await answered([...ownCalls, ...begin(few, MAX_UNPROVEN_CALLS)]);
+    const many = await connected();
+    many.on('error', () => undefined);
+    const ended = once(many, 'close');
+    begin(many, 1_000);
+    await ended;
+    // A forged token is none.
+    const forged = await connected();
+    forged.on('error', () => undefined);
+    const forgedEnded = once(forged, 'close');
+    begin(forged, 1_000, { [IDENTITY]: 'forged' });
+    await forgedEnded;
+    expect([own.closed, few.closed]).toEqual([false, false]);
+    for (const session of [own, few]) session.destroy();
+    await server.stop(500);
+  });
+
+  it('of many connections that say nothing the oldest end, and none of ours', async () => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [DownloaderServiceDefinition]);
+    const { listTools } = peer.client<DownloaderServiceClient>(DownloaderServiceDefinition);
+    const call = () =>
+      listTools({}, outgoingCall(tokens, { identity: { kind: 'service', name: 'test' }, requestId: '', revisions: { auth: 0, admin: 0 } }));
+    await call();
+    const silent: Socket[] = [];
+    const ended: number[] = [];
+    for (let number = 0; number < 300; number += 1) {
+      const socket = createConnection(server.port, '127.0.0.1');
+      socket.on('error', () => undefined).once('close', () => ended.push(number));
+      socket.resume();
+      await once(socket, 'connect');
+      silent.push(socket);
+    }
+    await waitFor('the oldest end', () => ended.length >= 200);
+    expect(ended.sort((one, other) => one - other)).toEqual(Array.from({ length: 200 }, (_, number) => number));
+    await call();
+    for (const socket of silent) socket.destroy();
+    peer.close();
     await server.stop(500);
   });
 

@@ -6,6 +6,7 @@ import type { CallContext } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { foreseen } from '../store-outage.ts';
 import { inSpan, NO_TRACING, type SpanOptions, streamInSpan, TRACEPARENT, type Tracing } from '../telemetry/tracing.ts';
+import { boundUnproven } from './bound-unproven.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
 import { CONNECTION_AGE_MS } from './grpc-client.ts';
@@ -24,7 +25,7 @@ export interface GrpcServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Calls under way on one connection; a client keeps back what is beyond it until one of them ends. */
+/** Calls under way on one connection of ours; a client keeps back what is beyond it until one of them ends. */
 const MAX_STREAMS = 1_000;
 
 /**
@@ -69,6 +70,7 @@ export async function startGrpcServer(options: {
   server.add(sharedStreamDefinition(encode), { carryCalls: streams.serve } as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
   const port = await server.listen(`${options.host}:${options.port}`);
+  const unbound = boundUnproven(port, tokens);
   return {
     port,
     async stop(graceMs) {
@@ -88,6 +90,7 @@ export async function startGrpcServer(options: {
       clearTimeout(listenNoMore);
       await Promise.race([server.shutdown(), forced]);
       clearTimeout(force);
+      unbound();
     },
   };
 }
