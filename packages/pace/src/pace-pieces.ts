@@ -4,19 +4,25 @@ import { createTurns } from './turns.ts';
 /** Pieces of a body in one turn of the event loop, after which its connection waits for another one. Honest bodies have some dozens in a turn. */
 const MAX_PIECES = 1_000;
 
+/** Short pieces of all bodies in one turn of the event loop, some 7 ms: what has come on all connections is read in one, with up to 11,000 on each. */
+const MAX_SHORT_OF_TURN = 5_000;
+
 /** Pieces that are shorter are put together, in bytes. */
 const SHORT_BYTES = 1_024;
 /** What is put together goes on when it has so many bytes, or at the end of the turn of the event loop. */
 const GATHERED_BYTES = 16 * 1_024;
 
 const takeTurn = createTurns();
+let shortOfTurn = 0;
 
 /**
  * Has a chunked body read in turns with other work. The system hands on up to 2 MiB of a connection in one turn of the event loop, and each chunk in it
  * is a piece of its own: a third of a million where each has one byte. With this, what was read at once (64 KiB) is the most of one turn, and one
  * connection with so many pieces goes on in a turn. Short pieces that come together are handed on as one: each costs whoever takes it as much as a long one.
+ *
+ * @param onFlood called, once in a turn, where short pieces of all bodies are too many for it
  */
-export function pacePieces(message: IncomingMessage): void {
+export function pacePieces(message: IncomingMessage, onFlood?: () => void): void {
   if (message.headers['transfer-encoding'] === undefined) return;
   const push = gathering(message, message.push.bind(message));
   const read = message._read.bind(message);
@@ -24,6 +30,7 @@ export function pacePieces(message: IncomingMessage): void {
   let isWaiting = false;
   let isAsked = false;
   message.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (onFlood && chunk instanceof Uint8Array && chunk.byteLength < SHORT_BYTES && countShort() === MAX_SHORT_OF_TURN) onFlood();
     const takesMore = push(chunk, encoding);
     pieces += 1;
     if (pieces < MAX_PIECES || chunk === null) return takesMore;
@@ -43,6 +50,16 @@ export function pacePieces(message: IncomingMessage): void {
     if (isWaiting) isAsked = true;
     else read(size);
   };
+}
+
+/** @returns how many there are in this turn */
+function countShort(): number {
+  if (shortOfTurn === 0)
+    setImmediate(() => {
+      shortOfTurn = 0;
+    });
+  shortOfTurn += 1;
+  return shortOfTurn;
 }
 
 type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;

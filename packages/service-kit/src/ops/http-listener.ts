@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
+import { holdReading } from './hold-reading.ts';
 import { IdentifiedResponse } from './identified-response.ts';
 import { MAX_HEADERS, refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
@@ -51,7 +52,7 @@ export async function listenHttp(
 ): Promise<HttpListener> {
   let isDraining = false;
   const take: http.RequestListener = (request, response) => {
-    pacePieces(request);
+    pacePieces(request, () => hold());
     serveInTurn(request, response, () => {
       if (isDraining) response.shouldKeepAlive = false;
       if (!refuseAmbiguous(request, response)) handler(request, response);
@@ -69,6 +70,7 @@ export async function listenHttp(
     take,
   );
   server.on('checkExpectation', take);
+  const hold = holdReading(server);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = MAX_HEADERS + 1;
