@@ -4,6 +4,11 @@ import { inMs, LEASE_MS, stamp } from './task-lease.ts';
 import { HELD_STATES, TASK_STATE } from './task-state.ts';
 import { updateEach } from './update-each.ts';
 
+/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
+const WRITE_CONFLICT = 112;
+/** So often one task is asked for, where others are in the way. */
+const MAX_CONFLICTS = 5;
+
 /** Tasks that are not to be taken: those with one of the keys, and those that one of the users made. */
 export interface ClosedTo {
   readonly keys: readonly string[];
@@ -44,9 +49,14 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
       fence: { $add: ['$fence', 1] },
     };
     const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
-    return (
-      (await tasks.findOneAndUpdate(waitingFor(now, kind, closed, among), [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined
-    );
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const first = waitingFor(now, kind, closed, among);
+        return (await tasks.findOneAndUpdate(first, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
+      } catch (error) {
+        if (tries === MAX_CONFLICTS || !isConflict(error)) throw error;
+      }
+    }
   };
 
   /** Each by a compare-and-set. Who has changed nothing of a task since it was found knows all of it: it need not be read again. */
@@ -64,7 +74,11 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
       filter: { _id, revision: revision - 1, waiting: true },
       update: { $set: { ...held, start_time }, $currentDate: stamp.$currentDate, $inc: { revision: 1, fence: 1 } },
     }));
-    if ((await updateEach({ tasks }, updates)) === found.length) return taken;
+    const met = await updateEach({ tasks }, updates).catch((error: unknown) => {
+      if (isConflict(error)) return undefined;
+      throw error;
+    });
+    if (met === found.length) return taken;
     const own = { _id: { $in: found.map(({ _id }) => _id) }, worker, state: { $in: HELD_STATES } };
     const ids = new Set((await tasks.find(own, { _id: 1 }).lean()).map(({ _id }) => _id));
     return taken.filter(({ _id }) => ids.has(_id));
@@ -88,6 +102,11 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
       return one ? [one] : [];
     },
   };
+}
+
+/** Whether two waited for what the other one held, and this one was given up: where an engine holds all that a request has looked at until its end. */
+function isConflict(error: unknown): boolean {
+  return error instanceof Error && (Reflect.get(error, 'code') === WRITE_CONFLICT || error.message.includes('deadlock detected'));
 }
 
 /** The tasks that may be taken. */

@@ -30,7 +30,7 @@ it('C16: an upload as a task, without the password of a guarded file, replaces n
     return [(await process.task('upload', id)).error, await readFile(`${root}/${name}`, 'utf8')];
   };
   try {
-    expect(await store('blind', '')).toEqual(['file exists', 'old']);
+    expect(await store('blind', '')).toEqual(['password is incorrect or you have no permission', 'old']);
     for (const each of await waiting()) kept.add(each);
     expect(await store('knowing', 'pw')).toEqual(['', 'new']);
   } finally {
