@@ -41,6 +41,7 @@ export {
   readUserByRole,
   readUserIds,
 } from './reads.ts';
+export { removeInSteps } from './remove-in-steps.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
 export { readSettings, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged, MAX_CHANGED_PATHS } from './subjects.ts';

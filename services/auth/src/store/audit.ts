@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type AuditRecord, isDuplicateKey, type Models } from '@wharf/models';
+import { type AuditRecord, isDuplicateKey, type Models, removeInSteps } from '@wharf/models';
 import type { Slice } from '@wharf/pace';
 import type { AuditEntry } from '../domain/audit.ts';
 
@@ -40,8 +40,6 @@ interface AuditLimits {
 }
 
 const LIMITS: AuditLimits = { share: 10_000, total: 50_000, least: 200, lookEvery: 100 };
-/** So many are looked at and forgotten at a time: an embedded store answers nobody else meanwhile. */
-const TRIM_STEP = 200;
 const REPEAT_WINDOW_MS = 3_600_000;
 
 export function createAuditStore({ audit }: Models, limits = LIMITS): AuditStore {
@@ -53,11 +51,7 @@ export function createAuditStore({ audit }: Models, limits = LIMITS): AuditStore
     const surplus = Math.min((await audit.estimatedDocumentCount()) - limits.total, inShare - limits.least);
     const tooMany = Math.max(inShare - limits.share, surplus);
     if (tooMany <= 0) return;
-    const oldest = audit.find(share, { _id: 1 }).sort({ _id: 1 }).limit(tooMany);
-    const ids: string[] = [];
-    const found = oldest.batchSize(TRIM_STEP).lean<Pick<AuditRecord, '_id'>[]>().cursor();
-    for await (const { _id } of found as AsyncIterable<Pick<AuditRecord, '_id'>>) ids.push(_id);
-    while (ids.length > 0) await audit.deleteMany({ _id: { $in: ids.splice(0, TRIM_STEP) } });
+    await removeInSteps(audit, share, { _id: 1 }, tooMany);
   };
   const insert = async ({ at, action, userId, username, address, target, detail }: AuditEntry, repeat: Partial<AuditRecord>) => {
     // Ids are in the order of time.

@@ -1,4 +1,4 @@
-import type { WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { removeInSteps, type writeSessionModelOf } from '@wharf/models';
 import { LRUCache } from 'lru-cache';
 
 /** How many sessions are kept whose files have their names: their answers may have been lost, and are asked for again. Each expires as long after it finished as any other. */
@@ -14,8 +14,6 @@ export interface MostFinished {
 const MOST: MostFinished = { ofUser: 2_000, ofAll: 20_000, lookEvery: 100 };
 /** Where there are too many, so much of what there may be goes. */
 const GOES = 0.1;
-/** So many are looked at and forgotten at a time: an embedded store answers nobody else meanwhile. */
-const STEP = 200;
 /** Users of whom it is known when to look again. */
 const MAX_KNOWN = 10_000;
 /** What the state of a session is then. */
@@ -43,13 +41,9 @@ export function createFinishedSessions(model: ReturnType<typeof writeSessionMode
     const filter = { upload_state: FINISHED, ...whose };
     const there = await model.countDocuments(filter);
     if (there <= mostOfThem) return there;
-    // Those of all are read in the order of the index over this date, and need not be sorted.
-    const oldest = model.find({ ...filter, expires_at: { $gt: new Date(0) } }, { _id: 1 }).sort({ expires_at: 1 });
     const tooMany = Math.ceil(there - mostOfThem * (1 - GOES));
-    const ids: string[] = [];
-    const found = oldest.limit(tooMany).batchSize(STEP).lean<Pick<WriteSessionRecord, '_id'>[]>().cursor();
-    for await (const { _id } of found as AsyncIterable<Pick<WriteSessionRecord, '_id'>>) ids.push(_id);
-    while (ids.length > 0) await model.deleteMany({ _id: { $in: ids.splice(0, STEP) } });
+    // Those of all are read in the order of the index over this date, and need not be sorted.
+    await removeInSteps(model, { ...filter, expires_at: { $gt: new Date(0) } }, { expires_at: 1 }, tooMany);
     return there - tooMany;
   };
   const noteOne = async (look: Look, whose: { user_id?: number }, mostOfThem: number) => {
