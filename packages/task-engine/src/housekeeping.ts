@@ -1,5 +1,6 @@
-import type { TaskModels } from '@wharf/models';
+import type { TaskModels, TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
+import { createTaskChunkStore } from './task-chunks.ts';
 import { NOBODY, stamp } from './task-lease.ts';
 import { HELD_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
 import { updateInSteps } from './update-in-steps.ts';
@@ -10,6 +11,8 @@ const MAX_DONE_AGE_MS = 30 * 86_400_000;
 /** A deleted task stays for so long, unseen, so that every watcher learns of it; in milliseconds. */
 const TOMBSTONE_MS = 60_000;
 const BATCH = 500;
+/** Tasks of another worker's kind that are read at a time: an embedded store does nothing else meanwhile, and some name thousands of files. */
+const READ_AT_A_TIME = 50;
 /** Tasks of a kind that no worker has are given up when nothing has happened to any of the kind for so long, in milliseconds. */
 const ABANDONED_MS = 86_400_000;
 /**
@@ -17,7 +20,7 @@ const ABANDONED_MS = 86_400_000;
  * one that has the kind may start last; and where the store's clock was set ahead, all of a live one seems to be of the day before.
  */
 const WATCHING_MS = 3_600_000;
-/** How often it looks for such kinds, in milliseconds: each look goes through all tasks that have not ended. */
+/** How often it looks for such kinds, in milliseconds. */
 const LOOK_MS = 600_000;
 /** No lease and no pause is as long as this, in milliseconds. What lies further ahead was written before the store's clock was set back. */
 const AHEAD_MS = 600_000;
@@ -42,6 +45,7 @@ export function createHousekeeping(
   /** Kinds of which nothing has been seen for a day, and since when each look has found them so. */
   let unseenSince: ReadonlyMap<string, number> = new Map();
   let lookedAtMs = nowMs();
+  const { removeChunks } = createTaskChunkStore({ chunks });
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
   const forgetUntil = (end: Date) =>
     updateInSteps({ tasks }, { done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
@@ -51,23 +55,22 @@ export function createHousekeeping(
     lookedAtMs = nowMs();
     const now = clock.now();
     const longAgo = before(ABANDONED_MS);
-    const foreign = { kind: { $nin: [...kinds] }, done: false, paused: false, updated_at: { $lte: longAgo } };
     const unseen = new Map<string, number>();
-    for (const kind of await tasks.distinct('kind', foreign)) {
-      // A live worker of the kind touches one of its tasks regularly, also when many wait.
-      if (!(await tasks.exists({ kind, updated_at: { $gt: longAgo } }))) unseen.set(kind, unseenSince.get(kind) ?? nowMs());
+    for (const kind of await kindsOf({ tasks })) {
+      if (kinds.includes(kind)) continue;
+      if (await isAbandoned({ tasks }, kind, longAgo)) unseen.set(kind, unseenSince.get(kind) ?? nowMs());
     }
     unseenSince = unseen;
     for (const [kind, sinceMs] of unseen) {
       if (nowMs() - sinceMs < WATCHING_MS) continue;
       const ended = { done: true, waiting: false, worker: '', phase: '', speed: 0, eta: null, end_time: now };
       const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED, error_code: 'UNSUPPORTED_OPERATION' };
-      const still = { ...foreign, kind };
-      await tasks.updateMany(
-        { ...still, state: { $in: [...QUEUED_STATES, TASK_STATE.failing] }, run_at: { $lte: longAgo } },
-        { $set: failed, ...stamp },
-      );
-      await tasks.updateMany({ ...still, state: TASK_STATE.canceling }, { $set: { ...ended, state: TASK_STATE.canceled }, ...stamp });
+      const still = { kind, done: false, paused: false, updated_at: { $lte: longAgo } };
+      const due = { ...still, run_at: { $lte: longAgo } };
+      await updateInSteps({ tasks }, { ...due, waiting: true, state: { $in: [...QUEUED_STATES] } }, { $set: failed, ...stamp });
+      await updateInSteps({ tasks }, { ...due, waiting: false, state: TASK_STATE.failing }, { $set: failed, ...stamp });
+      const canceled = { $set: { ...ended, state: TASK_STATE.canceled }, ...stamp };
+      await updateInSteps({ tasks }, { ...still, waiting: false, state: TASK_STATE.canceling }, canceled);
     }
   };
 
@@ -98,9 +101,42 @@ export function createHousekeeping(
         const ids = dead.map(({ _id }) => _id);
         if (ids.length === 0) return;
         // The chunks first: a task without its chunks can be removed later, chunks without their task would stay.
-        await chunks.deleteMany({ task: { $in: ids } });
+        await removeChunks(ids);
         await tasks.deleteMany({ _id: { $in: ids }, forget: true });
       }
     },
   };
+}
+
+/** Those that some task has, found one after the other by an index: to be asked which there are, an embedded store goes through all tasks in one turn. */
+async function kindsOf({ tasks }: Pick<TaskModels, 'tasks'>): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const waiting of [true, false])
+    for (let above = ''; ; ) {
+      const next = await tasks
+        .findOne({ waiting, kind: { $gt: above } }, { kind: 1 })
+        .sort({ kind: 1 })
+        .lean();
+      if (!next) break;
+      found.add(next.kind);
+      above = next.kind;
+    }
+  return found;
+}
+
+/** Whether tasks of a kind have not ended, and nothing has happened to any of the kind since: a live worker of it touches one of them regularly, also when many wait. */
+async function isAbandoned({ tasks }: Pick<TaskModels, 'tasks'>, kind: string, since: Date): Promise<boolean> {
+  let hasOpen = false;
+  for (const waiting of [true, false]) {
+    const found = tasks
+      .find({ waiting, kind }, { done: 1, paused: 1, updated_at: 1 })
+      .batchSize(READ_AT_A_TIME)
+      .lean<Pick<TaskRecord, 'done' | 'paused' | 'updated_at'>[]>()
+      .cursor();
+    for await (const { done, paused, updated_at } of found as AsyncIterable<Pick<TaskRecord, 'done' | 'paused' | 'updated_at'>>) {
+      if (updated_at > since) return false;
+      hasOpen ||= !done && !paused;
+    }
+  }
+  return hasOpen;
 }

@@ -13,6 +13,8 @@ const ID = 'open';
 const COUNT_EVERY_MS = 15_000;
 /** Counting takes a twentieth of the time at most, however many tasks there are. */
 const REST_FACTOR = 20;
+/** Tasks that are read at a time: asked how many there are of each kind, an embedded store would do nothing else until it has read all. */
+const READ_AT_A_TIME = 50;
 
 const countsShape = z.array(z.object({ kind: z.string(), state: z.number(), count: z.number() }));
 
@@ -27,11 +29,7 @@ export async function openCounts({ tasks, counts }: TaskModels, now: () => numbe
   if (known && at - known.counted_at < Math.max(COUNT_EVERY_MS, REST_FACTOR * known.took_ms)) return parse(known);
   if (!(await takeTurn())) return known ? parse(known) : [];
 
-  const grouped = await tasks.aggregate<{ _id: { kind: string; state: number }; count: number }>([
-    { $match: { done: false } },
-    { $group: { _id: { kind: '$kind', state: '$state' }, count: { $sum: 1 } } },
-  ]);
-  const found = grouped.map(({ _id, count }): OpenCount => ({ ..._id, count }));
+  const found = await countEach({ tasks });
   await counts.updateOne({ _id: ID, counted_at: at }, { $set: { counts: JSON.stringify(found), took_ms: now() - at } });
   return found;
 
@@ -48,6 +46,16 @@ export async function openCounts({ tasks, counts }: TaskModels, now: () => numbe
       throw error;
     }
   }
+}
+
+async function countEach({ tasks }: Pick<TaskModels, 'tasks'>): Promise<readonly OpenCount[]> {
+  const counted = new Map<string, OpenCount>();
+  const open = tasks.collection.find({ done: false }, { projection: { _id: 0, kind: 1, state: 1 }, batchSize: READ_AT_A_TIME });
+  for await (const { kind, state } of open) {
+    const key = `${state} ${kind}`;
+    counted.set(key, { kind, state, count: (counted.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counted.values()];
 }
 
 function parse({ counts }: TaskCountsRecord): readonly OpenCount[] {

@@ -59,7 +59,7 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     },
     async clearChunks() {
       await hold.write({});
-      await queue.removeChunks([id]);
+      await queue.removeChunks([id], fence);
     },
   });
   return { begin, mayHaveChunks: () => mayHaveChunks };

@@ -149,7 +149,7 @@ async function succeed({ queue, ending, kind, hold, raw, onAttempt, onChange }: 
   const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '', error_code: '' };
   const isEnded = await ending.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
   if (!isEnded) return onAttempt('lost');
-  if (kind.hasChunks && raw.mayHaveChunks()) await queue.removeChunks([id]);
+  if (kind.hasChunks && raw.mayHaveChunks()) await queue.removeChunks([id], fence);
   onAttempt('succeeded');
   onChange({ ...hold.record, ...done });
 }

@@ -2,6 +2,7 @@ import { makeIndexes, taskModelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createHousekeeping } from '../src/housekeeping.ts';
+import { openCounts } from '../src/open-counts.ts';
 import { createStoreClock } from '../src/store-clock.ts';
 import { createTaskControl } from '../src/task-control.ts';
 import { TASK_STATE } from '../src/task-state.ts';
@@ -14,6 +15,11 @@ let place: Installation;
 let connection: StoreConnection;
 /** How many tasks each update names, as it was sent. */
 const sent: number[] = [];
+const asked: string[] = [];
+/** How many tasks each cursor was asked for. */
+const readAtATime: number[] = [];
+/** They go through all tasks in one turn of the store. */
+const IN_ONE_TURN = ['distinct', 'aggregate'];
 
 beforeAll(async () => {
   place = await openOwnInstallation('cost-of-changing');
@@ -21,8 +27,8 @@ beforeAll(async () => {
   url.searchParams.set('monitorCommands', 'true');
   connection = await connectStore(url.href);
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
-    // It would go through all tasks in one turn of the store.
-    expect(commandName).not.toBe('distinct');
+    asked.push(commandName);
+    if (commandName === 'getMore') readAtATime.push(command.batchSize);
     if (commandName !== 'update') return;
     for (const { multi } of command.updates) expect(multi ?? false).toBe(false);
     sent.push(command.updates.length);
@@ -40,7 +46,7 @@ beforeEach(async () => {
   const failed = { kind: 'copy', list: 'copy', creator_id: ANN.id, state: TASK_STATE.failed, done: true, end_time: at };
   const times = { run_at: at, created_at: at, updated_at: at, lease_until: at };
   await tasks.create(Array.from({ length: COUNT }, (_, index) => ({ _id: `task ${index}`, ...failed, ...times })));
-  sent.length = 0;
+  for (const list of [sent, asked, readAtATime]) list.length = 0;
 });
 
 const mine = { creatorId: ANN.id };
@@ -59,11 +65,33 @@ it.each<[string, (control: ReturnType<typeof createTaskControl>) => Promise<void
     await change(createTaskControl(taskModelsOf(connection, 'fs'), clock, async () => () => {}));
     expect(await place.models.tasks.countDocuments(after)).toBe(COUNT);
     expect(Math.max(...sent)).toBeLessThanOrEqual(50);
+    expect(asked.filter((name) => IN_ONE_TURN.includes(name))).toEqual([]);
     expect(sent.reduce((sum, count) => sum + count, 0)).toBe(COUNT);
     // Each is found, and then looked at by its id; whose they are is asked where that may be anybody.
     expect((await documentsRead(place.url)) - before).toBeLessThan((timesRead + 1) * COUNT);
   },
 );
+
+it.each<[string, () => Promise<unknown>]>([
+  ['what only another replica could do is given up', giveUpForeign],
+  ['tasks that have not ended are counted', () => openCounts(taskModelsOf(connection, 'fs'), () => Date.now())],
+])('where %s, others find the store free in between', async (_what, work) => {
+  const longAgo = new Date(Date.now() - 172_800_000);
+  const waits = { kind: 'of-another', state: TASK_STATE.pending, waiting: true, done: false, end_time: null, run_at: longAgo };
+  await place.models.tasks.updateMany({}, { $set: { ...waits, updated_at: longAgo } });
+  await work();
+  expect(asked.filter((name) => IN_ONE_TURN.includes(name))).toEqual([]);
+  expect(readAtATime.length).toBeGreaterThanOrEqual(COUNT / 50 - 1);
+  expect(Math.max(...readAtATime)).toBeLessThanOrEqual(50);
+  expect(Math.max(0, ...sent)).toBeLessThanOrEqual(50);
+});
+
+async function giveUpForeign(): Promise<void> {
+  let nowMs = 0;
+  const housekeeping = createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], undefined, () => nowMs);
+  for (nowMs of [600_000, 4_200_000]) await housekeeping.run();
+  expect(await place.models.tasks.countDocuments({ done: true, state: TASK_STATE.failed })).toBe(COUNT);
+}
 
 function clockOf() {
   return { now: () => new Date(), sync: async () => {} };
