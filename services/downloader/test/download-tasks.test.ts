@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
-import { settingsFrom, taskModelsOf } from '@wharf/models';
+import { makeIndexes, settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
-import { connectStore, createLocalBus, NO_TRACING } from '@wharf/service-kit';
+import { connectStore, createLocalBus, NO_TRACING, type StoreConnection } from '@wharf/service-kit';
 import { TASK_STATE, type TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -187,6 +187,24 @@ it('a download that is begun anew waits for its transfers of the time before, an
   await close();
 });
 
+it('the transfers of a download are found, and none of the downloads that wait is looked at', async () => {
+  const { store, open, close } = await openDownloads();
+  const { engine, kindOf, queueTransfers, requireTransferred } = open();
+  await makeIndexes(taskModelsOf(store, 'downloader').tasks);
+  const creator = { id: 1, name: 'bob', role: ROLE.general };
+  const waiting = { name: 'download', creator, keys: keysOfDownload('aria2', 1), input: inputFor('aria2') };
+  await engine.addAll(
+    kindOf('aria2'),
+    Array.from({ length: 300 }, () => waiting),
+  );
+  const from = await documentsRead(store);
+  await requireTransferred(parent.id);
+  await queueTransfers(parent, resultsOf(3));
+  await expect(requireTransferred(parent.id)).rejects.toThrow('transferred');
+  expect((await documentsRead(store)) - from).toBeLessThan(20);
+  await close();
+});
+
 it('transfers that find no room in the queue have their download wait for it, and have more room than what is new', async () => {
   const { open, close } = await openDownloads(8);
   const { queueTransfers } = open();
@@ -203,3 +221,9 @@ it('transfers that find no room in the queue have their download wait for it, an
   });
   await close();
 });
+
+/** How many documents the store has read since it was started. */
+async function documentsRead(store: StoreConnection): Promise<number> {
+  const status = await store.db?.admin().command({ serverStatus: 1 });
+  return Number(status?.['metrics'].queryExecutor.scannedObjects);
+}

@@ -1,4 +1,4 @@
-import { defineCollection } from '../collection.ts';
+import { type Collection, defineCollection } from '../collection.ts';
 import { addedLater, flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
 
 /** Durable background work. Written by the service that owns the collection, through @wharf/task-engine only. */
@@ -72,7 +72,7 @@ const fields = {
 
 export type TaskRecord = RecordOf<typeof fields>;
 
-const of = (name: string) =>
+const of = (name: string, ...further: Collection<typeof fields>['indexes']) =>
   defineCollection(
     name,
     fields,
@@ -86,6 +86,8 @@ const of = (name: string) =>
     [{ done: 1, created_at: -1 }],
     [{ done: 1, forget: 1, end_time: -1 }],
     [{ updated_at: 1 }],
+    ...further,
   );
 export const fsTasks = of('fs_tasks');
-export const downloadTasks = of('download_tasks');
+// A download is asked for its transfers, which have it as a key.
+export const downloadTasks = of('download_tasks', [{ keys: 1 }]);

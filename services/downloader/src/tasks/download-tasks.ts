@@ -152,8 +152,9 @@ export function createDownloadTasks(
       });
     },
     async requireTransferred(id) {
-      const open = await tasks.findOne({ keys: partsOf(id), done: false }, { _id: 1 }).lean();
-      if (open) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
+      // By the key alone: an embedded store would go by whether they are done, and look at all downloads that are not.
+      const known = await tasks.find({ keys: partsOf(id) }, { done: 1 }).lean();
+      if (known.some(({ done }) => !done)) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
     },
   };
 }
