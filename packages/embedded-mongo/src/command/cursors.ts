@@ -8,11 +8,15 @@ const IDLE_TIMEOUT_MS = 600_000;
 const MAX_CURSORS = 1000;
 /** As MongoDB: documents of a first batch whose size was not asked for. */
 const FIRST_BATCH = 101;
+/** After so long, in milliseconds, a batch ends with what was found by then, be it nothing: others have their turn before the next one... */
+const MAX_TURN_MS = 25;
+/** ... but not before so many documents were looked at, however busy the machine is. */
+const LEAST_LOOKS = 16;
 
 /** An open result. */
 interface Cursor {
   readonly namespace: string;
-  readonly documents: Iterator<Buffer>;
+  readonly documents: Iterator<Buffer | undefined>;
   readonly timeLimit: TimeLimit;
   /** A document that did not fit the last batch. */
   pending: Buffer | undefined;
@@ -30,12 +34,28 @@ export interface Batch {
 /** All open cursors of the server. They belong to no connection and end when they are used up, killed or idle for 10 minutes. */
 export class Cursors {
   readonly #cursors = new Map<string, Cursor>();
+  readonly #nowMs: () => number;
   #lastId = 0n;
 
-  /** The first batch of a result, and a cursor for the rest when there is one. @param batchSize undefined: 101 documents. */
-  open(namespace: string, documents: Iterator<Buffer>, timeLimit: TimeLimit, batchSize: number | undefined, isSingleBatch: boolean): Batch {
-    const cursor: Cursor = { namespace, documents, timeLimit, pending: undefined, lastUsedMs: performance.now() };
-    const { batch, isDone } = take(cursor, batchSize ?? FIRST_BATCH);
+  /** @param nowMs monotonic, given by tests only */
+  constructor(nowMs = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * The first batch of a result, and a cursor for the rest when there is one.
+   *
+   * @param documents undefined for one that was looked at and is not shown. @param batchSize undefined: 101 documents.
+   */
+  open(
+    namespace: string,
+    documents: Iterator<Buffer | undefined>,
+    timeLimit: TimeLimit,
+    batchSize: number | undefined,
+    isSingleBatch: boolean,
+  ): Batch {
+    const cursor: Cursor = { namespace, documents, timeLimit, pending: undefined, lastUsedMs: this.#nowMs() };
+    const { batch, isDone } = this.#take(cursor, batchSize ?? FIRST_BATCH, isSingleBatch ? Number.POSITIVE_INFINITY : MAX_TURN_MS);
     if (isDone || isSingleBatch) return { field: 'firstBatch', id: Long.ZERO, namespace, documents: batch };
     if (this.#cursors.size >= MAX_CURSORS) throw new CommandError('TooManyOpenCursors', `at most ${MAX_CURSORS} cursors can be open`);
     const id = Long.fromBigInt(++this.#lastId);
@@ -49,10 +69,10 @@ export class Cursors {
     const key = id.toString();
     const cursor = this.#cursors.get(key);
     if (cursor?.namespace !== namespace) throw new CommandError('CursorNotFound', `cursor id ${key} not found`);
-    cursor.lastUsedMs = performance.now();
+    cursor.lastUsedMs = this.#nowMs();
     cursor.timeLimit.resume();
     try {
-      const { batch, isDone } = take(cursor, batchSize || Number.POSITIVE_INFINITY);
+      const { batch, isDone } = this.#take(cursor, batchSize || Number.POSITIVE_INFINITY, MAX_TURN_MS);
       cursor.timeLimit.pause();
       if (isDone) this.#cursors.delete(key);
       return { field: 'nextBatch', id: isDone ? Long.ZERO : id, namespace, documents: batch };
@@ -79,32 +99,30 @@ export class Cursors {
   }
 
   killIdle(): void {
-    const oldest = performance.now() - IDLE_TIMEOUT_MS;
+    const oldest = this.#nowMs() - IDLE_TIMEOUT_MS;
     for (const [key, cursor] of this.#cursors) if (cursor.lastUsedMs < oldest) this.#cursors.delete(key);
   }
-}
 
-/** Up to `count` documents of together at most 16 MiB, but at least one. */
-function take(cursor: Cursor, count: number): { batch: Buffer[]; isDone: boolean } {
-  const batch: Buffer[] = [];
-  let sizeBytes = 0;
-  while (batch.length < count) {
-    const document = cursor.pending ?? next(cursor.documents);
-    cursor.pending = undefined;
-    if (document === undefined) return { batch, isDone: true };
-    if (batch.length > 0 && sizeBytes + document.length > MAX_DOCUMENT_BYTES) {
-      cursor.pending = document;
-      return { batch, isDone: false };
+  /** Up to `count` documents of together at most 16 MiB, but at least one where that does not take too long. */
+  #take(cursor: Cursor, count: number, mostMs: number): { batch: Buffer[]; isDone: boolean } {
+    const batch: Buffer[] = [];
+    const startedMs = this.#nowMs();
+    let sizeBytes = 0;
+    for (let looks = 1; count > 0; looks++) {
+      if (cursor.pending === undefined) {
+        const step = cursor.documents.next();
+        if (step.done) return { batch, isDone: true };
+        cursor.pending = step.value;
+      }
+      if (cursor.pending !== undefined) {
+        const isFull = batch.length > 0 && sizeBytes + cursor.pending.length > MAX_DOCUMENT_BYTES;
+        if (isFull || batch.length === count) break;
+        batch.push(cursor.pending);
+        sizeBytes += cursor.pending.length;
+        cursor.pending = undefined;
+      }
+      if (looks >= LEAST_LOOKS && this.#nowMs() - startedMs > mostMs) break;
     }
-    batch.push(document);
-    sizeBytes += document.length;
+    return { batch, isDone: false };
   }
-  if (count === 0) return { batch, isDone: false };
-  cursor.pending = next(cursor.documents);
-  return { batch, isDone: cursor.pending === undefined };
-}
-
-function next(documents: Iterator<Buffer>): Buffer | undefined {
-  const step = documents.next();
-  return step.done ? undefined : step.value;
 }

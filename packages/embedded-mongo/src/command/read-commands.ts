@@ -4,7 +4,7 @@ import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { valueIdentity } from '../bson/key-encoding.ts';
 import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
 import { countDocuments } from '../plan/count-documents.ts';
-import { findDocuments } from '../plan/find-documents.ts';
+import { findDocuments, lookForDocuments } from '../plan/find-documents.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern } from '../query/key-pattern.ts';
 import { parsePath, someLeaf } from '../query/path.ts';
@@ -38,18 +38,24 @@ function find(request: Request, { catalog, cursors }: CommandContext): Reply {
   const batchSize = fields.count('batchSize');
   const collection = catalog.find(request.database, name);
   const documents = collection
-    ? findDocuments(collection, { filter, sort, limit: limit === undefined ? undefined : skip + limit, timeLimit: request.timeLimit })
+    ? lookForDocuments(collection, { filter, sort, limit: limit === undefined ? undefined : skip + limit, timeLimit: request.timeLimit })
     : [];
   const encoded = slice(documents, skip, limit, projection ? ({ doc }) => encodeDocument(projection(doc)) : ({ body }) => body);
   return { batch: cursors.open(`${request.database}.${name}`, encoded, request.timeLimit, batchSize, fields.flag('singleBatch')) };
 }
 
-function* slice<T>(documents: Iterable<T>, skip: number, limit: number | undefined, encode: (document: T) => Buffer): Generator<Buffer> {
+/** @param documents undefined for what is not shown, as in the answer */
+function* slice<T>(
+  documents: Iterable<T | undefined>,
+  skip: number,
+  limit: number | undefined,
+  encode: (document: T) => Buffer,
+): Generator<Buffer | undefined> {
   let position = 0;
   const end = limit === undefined ? Number.POSITIVE_INFINITY : skip + limit;
   for (const document of documents) {
-    if (position++ < skip) continue;
-    yield encode(document);
+    if (document !== undefined) position++;
+    yield document === undefined || position <= skip ? undefined : encode(document);
     if (position >= end) return;
   }
 }

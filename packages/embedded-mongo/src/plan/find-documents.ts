@@ -26,14 +26,19 @@ export interface FindQuery {
  * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed, MaxTimeMSExpired, QueryPlanKilled
  */
 export function* findDocuments(collection: Collection, query: FindQuery): Generator<StoredDocument> {
+  for (const stored of lookForDocuments(collection, query)) if (stored) yield stored;
+}
+
+/** The same, and undefined for each that was looked at and does not match: whoever takes them may pause there. */
+export function* lookForDocuments(collection: Collection, query: FindQuery): Generator<StoredDocument | undefined> {
   const plan = choosePlan(collection, query.filter, query.sort);
   noteScan(collection, query.filter, plan);
   if (query.sort === undefined || query.sort.length === 0 || (plan.kind === 'index' && plan.isSorted)) {
-    yield* matches(collection, planRecords(collection, plan), query);
+    yield* looks(collection, planRecords(collection, plan), query);
     return;
   }
   const records = sortedRecords(collection, plan, query, query.sort);
-  yield* matches(collection, records, query);
+  yield* looks(collection, records, query);
 }
 
 /** A query that asks for something, but reads everything. */
@@ -42,10 +47,10 @@ function noteScan(collection: Collection, { exact, conjuncts }: Filter, plan: Pl
   if (!asksForAll && !(plan.kind === 'index' && plan.isNarrow)) collection.noteScan(conjuncts.map(({ path }) => path));
 }
 
-function* matches(collection: Collection, records: Iterable<number>, query: FindQuery): Generator<StoredDocument> {
+function* looks(collection: Collection, records: Iterable<number>, query: FindQuery): Generator<StoredDocument | undefined> {
   for (const record of query.timeLimit.over(records)) {
     const stored = collection.read(record);
-    if (stored && query.filter.matches(stored.doc)) yield stored;
+    yield stored && query.filter.matches(stored.doc) ? stored : undefined;
   }
 }
 
@@ -79,7 +84,9 @@ function sortedRecords(collection: Collection, plan: Plan, query: FindQuery, sor
   const limit = query.limit ?? Number.POSITIVE_INFINITY;
   let entries: SortEntry[] = [];
   let sizeBytes = 0;
-  for (const { doc, record } of matches(collection, planRecords(collection, plan), query)) {
+  for (const stored of looks(collection, planRecords(collection, plan), query)) {
+    if (!stored) continue;
+    const { doc, record } = stored;
     const key = sortKey(doc, sort, writer);
     entries.push({ key, record });
     sizeBytes += key.length + SORT_ENTRY_BYTES;

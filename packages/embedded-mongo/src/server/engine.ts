@@ -44,6 +44,8 @@ export class Engine {
   readonly #onUnforeseen: (error: unknown) => void;
   #queue: QueuedCommand[] = [];
   #isScheduled = false;
+  #isExpiring = false;
+  #isStopped = false;
 
   constructor(file: StoreFile, options: EngineOptions) {
     this.#file = file;
@@ -63,8 +65,9 @@ export class Engine {
     });
   }
 
-  /** Runs everything that waits; nothing is left unanswered. */
+  /** Runs everything that waits, at the end: nothing is left unanswered. What is to expire stays for the next start. */
   drain(): void {
+    this.#isStopped = true;
     while (this.#queue.length > 0) this.runBatch();
   }
 
@@ -100,21 +103,30 @@ export class Engine {
     }
   }
 
-  /** Removes documents whose time has come, and forgets idle cursors. */
+  /** Forgets idle cursors, and removes documents whose time has come: some in this turn, the others in turns with the commands that come meanwhile. */
   tidy(): void {
     this.#cursors.killIdle();
+    if (this.#isExpiring) return;
+    this.#isExpiring = true;
+    this.#expire();
+  }
+
+  #expire(): void {
+    if (this.#isStopped) return;
+    let isMore = false;
     try {
-      for (let isMore = true; isMore; ) {
-        isMore = this.#file.write(
-          () => expireDocuments(this.#catalog, new Date()),
-          () => this.#catalog.reload(),
-        );
-        this.#file.commit();
-      }
+      isMore = this.#file.write(
+        () => expireDocuments(this.#catalog, new Date()),
+        () => this.#catalog.reload(),
+      );
+      this.#file.commit();
     } catch (error) {
+      isMore = false;
       this.#onUnforeseen(error);
       this.#commit();
     }
+    this.#isExpiring = isMore;
+    if (this.#isExpiring) setImmediate(() => this.#expire());
   }
 
   #run(command: QueuedCommand): Buffer {
