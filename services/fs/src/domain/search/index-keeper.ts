@@ -1,5 +1,4 @@
 import { AppError } from '@wharf/errors';
-import { parentPath } from '@wharf/paths';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -41,8 +40,6 @@ export interface IndexKeeper extends ChangeNotes, IndexCommands {
 
 /** Work that another replica left is found within this time, in milliseconds. */
 const POLL_MS = 5_000;
-/** More changed paths than this at once count as changes of their folders. */
-const MAX_CHANGES = 20_000;
 
 export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const { snapshot, clock, onError } = options;
@@ -116,7 +113,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     index: indexOf,
     noteChanges(paths) {
       if (isClosed) return;
-      for (const path of paths) changes.note(changes.size() < MAX_CHANGES ? path : parentPath(path));
+      for (const path of paths) changes.note(path);
       follow.run();
     },
     noteMove(source, target) {

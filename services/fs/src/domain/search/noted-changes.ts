@@ -1,4 +1,11 @@
+import { parentPath } from '@wharf/paths';
 import type { ChangedPaths } from './index-changes.ts';
+
+/** Of more changes than this, or longer ones (in characters), only the folders are noted in which they are... */
+const MAX_CHANGES = 20_000;
+const MAX_LENGTH = 4 * 1024 * 1024;
+/** ... and of more than so many times that nothing: the next update of the index finds them. */
+const MOST = 2;
 
 /** Changes that the index has still to follow, each once. */
 export interface NotedChanges {
@@ -8,14 +15,26 @@ export interface NotedChanges {
   take(): ChangedPaths[];
 }
 
+/** They wait for a storage that answers slowly, or for an index that cannot be opened, while others go on changing theirs. */
 export function createNotedChanges(): NotedChanges {
   const noted = new Map<string, ChangedPaths>();
+  let length = 0;
+  const isBelow = (times: number) => noted.size < times * MAX_CHANGES && length < times * MAX_LENGTH;
+  const add = (paths: ChangedPaths) => {
+    const key = paths.join('\n');
+    if (!noted.has(key)) length += key.length;
+    noted.set(key, paths);
+  };
   return {
-    note: (...paths) => void noted.set(paths.join('\n'), paths),
+    note(...paths) {
+      if (isBelow(1)) return add(paths);
+      for (const path of paths) if (isBelow(MOST)) add([parentPath(path)]);
+    },
     size: () => noted.size,
     take() {
       const taken = [...noted.values()];
       noted.clear();
+      length = 0;
       return taken;
     },
   };
