@@ -12,7 +12,7 @@ export interface EmbeddedMongoOptions {
   readonly ttlIntervalMs?: number;
   /** Bound on documents over all collections; absent: 200,000. */
   readonly maxDocuments?: number;
-  /** Names of collections that may take the last twentieth of these, which others may not; absent: all may. */
+  /** Names of collections that may take the last twentieth of these, which others may not, `name/2` the first half of it; absent: all may. */
   readonly keptFor?: readonly string[];
   /** Copies the store to `store.<copyAs>.sqlite` beside it, before it is opened to anybody, unless there is such a copy. */
   readonly copyAs?: string | undefined;

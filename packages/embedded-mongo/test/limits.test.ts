@@ -36,7 +36,7 @@ it('a document beyond the limit is refused, and has room again after a removal',
 
 it('the last documents are kept for collections that need them, and are used again', async () => {
   const folder = await makeTempDir('kept');
-  const full = await startEmbeddedMongo({ dataDir: folder.path, maxDocuments: 100, keptFor: ['sessions'] });
+  const full = await startEmbeddedMongo({ dataDir: folder.path, maxDocuments: 100, keptFor: ['sessions', 'attempts/2'] });
   const connected = await mongo.MongoClient.connect(full.url);
   onTestFinished(async () => {
     await connected.close();
@@ -46,6 +46,10 @@ it('the last documents are kept for collections that need them, and are used aga
   const [tasks, sessions] = [connected.db('test').collection('tasks'), connected.db('test').collection('sessions')];
   const refusal = await failureOf(tasks.insertMany(Array.from({ length: 100 }, (_, n) => ({ n }))));
   expect([refusal.code, await tasks.countDocuments()]).toEqual([14031, 95]);
+  const attempts = connected.db('test').collection('attempts');
+  await attempts.insertMany([{ n: 0 }, { n: 1 }]);
+  expect((await failureOf(attempts.insertOne({ n: 2 }))).code).toBe(14031);
+  await attempts.deleteMany({});
   await sessions.insertMany(Array.from({ length: 5 }, (_, n) => ({ n })));
   expect((await failureOf(sessions.insertOne({ n: 5 }))).code).toBe(14031);
   // What is there can still be changed and removed.

@@ -74,7 +74,8 @@ export {
 export { runProcess, runService, type Service } from './run-service.ts';
 export { createServiceKit, kitFor, type ServiceKit } from './service-kit.ts';
 export { connectStore, type StoreConnection } from './store.ts';
-export { foreseen } from './store-outage.ts';
+export { foreseen, isStoreFull } from './store-outage.ts';
+export { createStoreRoom } from './store-room.ts';
 export { inSpan, NO_TRACING, type OpenSpan, streamInSpan, type Tracing, traceHeaders, traceparentOf } from './telemetry/tracing.ts';
 export { within } from './within.ts';
 export { replaceFile } from './write-once.ts';

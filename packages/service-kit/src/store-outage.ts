@@ -25,8 +25,13 @@ export function foreseen(error: unknown, signal?: AbortSignal): unknown {
   if (!(error instanceof Error) || AppError.is(error)) return error;
   if (signal?.aborted && (error === signal.reason || error.name === 'AbortError'))
     return new AppError('CANCELLED', 'the caller has gone', { cause: error });
-  if (codeOf(error) === OUT_OF_DISK_SPACE) return new AppError('STORAGE_UNAVAILABLE', STORE_FULL, { cause: error });
+  if (isStoreFull(error)) return new AppError('STORAGE_UNAVAILABLE', STORE_FULL, { cause: error });
   return isOutage(error) ? new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error }) : error;
+}
+
+/** Whether the store has no room for what was to be added. */
+export function isStoreFull(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === OUT_OF_DISK_SPACE;
 }
 
 function isOutage(error: Error): boolean {

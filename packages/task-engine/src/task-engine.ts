@@ -1,12 +1,11 @@
 import { makeIndexes, type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
-import { type Bus, type Logger, NO_TRACING, type StoreConnection, type Tracing } from '@wharf/service-kit';
+import { type Bus, createStoreRoom, type Logger, NO_TRACING, type StoreConnection, type Tracing } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
 import { type NewTask, newTaskRecords } from './new-task.ts';
 import { createOpenLimit } from './open-limit.ts';
 import { longBytes, type RecordRoom } from './record-room.ts';
 import { createStoreClock } from './store-clock.ts';
-import { createStoreRoom } from './store-room.ts';
 import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
 import type { TaskKind } from './task-kind.ts';
 import { createTaskMetrics } from './task-metrics.ts';
@@ -16,6 +15,11 @@ import type { WorkLimits } from './worker-runs.ts';
 
 /** Postponed tasks that are looked at again when something may have changed for them; the others have their time. */
 const HURRIED_AT_A_TIME = 16;
+/**
+ * Tasks of one owner that have not ended take this share of a store that is bounded. Its rest is for those of the other owner, for what has ended,
+ * and for logins, the audit trail and uploads: without room for these nobody can do anything.
+ */
+const STORE_SHARE = 0.15;
 /** Tasks of one call that are changed at a time. */
 const PARALLEL_CHANGES = 16;
 
@@ -70,7 +74,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const models = taskModelsOf(options.store, options.owner);
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
-  const room = createStoreRoom(options.store);
+  const room = createStoreRoom(options.store, STORE_SHARE);
   const control = createTaskControl(models, clock, (creatorId, count) =>
     openLimit.take(Array.from({ length: count }, () => ({ creator: creatorId === 0 ? undefined : { id: creatorId } }))),
   );

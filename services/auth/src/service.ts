@@ -1,5 +1,5 @@
 import { accountsChanged, makeIndexes, modelsOf } from '@wharf/models';
-import { counter, createChangeAnnouncer, type Service, type ServiceKit, seal } from '@wharf/service-kit';
+import { counter, createChangeAnnouncer, createStoreRoom, type Service, type ServiceKit, seal } from '@wharf/service-kit';
 import { createAuthRpc } from './api/auth-rpc.ts';
 import type { AuthConfig } from './config.ts';
 import { createArgon2 } from './crypto/argon2.ts';
@@ -17,7 +17,7 @@ export interface AuthOptions extends Pick<AuthConfig, 'adminPassword' | 'tokenHo
 /** The accounts: who somebody is, and with which rights. */
 export function createAuthService(config: AuthOptions, kit: ServiceKit): Service {
   const models = modelsOf(kit.store);
-  const stores = createStores(models);
+  const stores = createStores(models, (share) => createStoreRoom(kit.store, share));
   const verifications = counter(kit.metrics, 'wharf_auth_password_verifications_total');
   const argon2id = createArgon2();
   const passwords = createPasswords({

@@ -19,18 +19,19 @@ export class Catalog {
   readonly #file: StoreFile;
   /** What all collections hold together at most. */
   readonly maxDocuments: number;
-  readonly #keptFor: ReadonlySet<string>;
+  /** By collection, how many documents there may be in all when it takes one more. */
+  readonly #keptFor: ReadonlyMap<string, number>;
   readonly #collections = new Map<string, Collection>();
   readonly #budget: DocumentBudget;
   readonly #insertCollection: StatementSync;
   readonly #insertIndex: StatementSync;
   #documentCount = 0;
 
-  /** @param keptFor names of collections that may take the last twentieth of the documents, which others may not */
+  /** @param keptFor names of collections that may take the last twentieth of the documents, which others may not; `name/2`: the first half of it */
   constructor(file: StoreFile, maxDocuments: number, keptFor: readonly string[] = []) {
     this.#file = file;
     this.maxDocuments = maxDocuments;
-    this.#keptFor = new Set(keptFor);
+    this.#keptFor = new Map(keptFor.map((each) => mostOf(each, maxDocuments)));
     this.#budget = { take: (collection) => this.#takeDocument(collection), give: (count) => this.#giveDocuments(count) };
     this.#insertCollection = file.prepare('INSERT INTO collections (database, name) VALUES (?, ?)');
     this.#insertIndex = file.prepare('INSERT INTO indexes (collection, name, definition, multikey) VALUES (?, ?, ?, 0)');
@@ -156,8 +157,8 @@ export class Catalog {
   }
 
   #takeDocument(collection: string): void {
-    const isLastShareFree = this.#keptFor.size === 0 || this.#keptFor.has(collection);
-    const most = isLastShareFree ? this.maxDocuments : Math.floor((1 - KEPT_SHARE) * this.maxDocuments);
+    const others = this.#keptFor.size === 0 ? this.maxDocuments : Math.floor((1 - KEPT_SHARE) * this.maxDocuments);
+    const most = this.#keptFor.get(collection) ?? others;
     if (this.#documentCount >= most) {
       throw new CommandError('OutOfDiskSpace', `the embedded store holds at most ${most} documents; remove some, or use a MongoDB server`);
     }
@@ -167,6 +168,12 @@ export class Catalog {
   #giveDocuments(count: number): void {
     this.#documentCount -= count;
   }
+}
+
+/** The collection that `kept` names, and how many documents there may be in all when it takes one more. */
+function mostOf(kept: string, maxDocuments: number): readonly [string, number] {
+  const [name = '', parts = '1'] = kept.split('/');
+  return [name, Math.floor((1 - KEPT_SHARE + KEPT_SHARE / Number(parts)) * maxDocuments)];
 }
 
 function isIdKey(definition: IndexDefinition): boolean {

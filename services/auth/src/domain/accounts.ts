@@ -100,7 +100,7 @@ export function createAccounts(parts: AccountParts): Accounts {
     async updateSelf(id, input) {
       await get(id);
       const { password, ...draft } = parseOwnDraft(input);
-      return change(id, { ...draft, passwordHash: await passwords.hash(password) }, users.replaceOwn);
+      return change(id, { ...draft, passwordHash: await passwords.hash(password, id) }, users.replaceOwn);
     },
     async remove(id) {
       const user = await get(id);

@@ -3,6 +3,7 @@ import { createArgon2 } from '../crypto/argon2.ts';
 import { createPasswords, MAX_PASSWORD_BYTES } from './passwords.ts';
 import { staticHash } from './static-hash.ts';
 
+const ADDRESS = '192.0.2.1';
 const argon2id = createArgon2();
 afterAll(() => argon2id.close());
 
@@ -28,18 +29,18 @@ describe('passwords', () => {
     const stored = await passwords.hash('correct horse');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(await passwords.hash('correct horse')).not.toBe(stored);
-    expect(await passwords.matches(stored, staticHash('correct horse'))).toBe(true);
-    expect(await passwords.matches(stored, staticHash('correct horsf'))).toBe(false);
-    expect(await passwords.matches(stored, 'correct horse')).toBe(false);
-    expect(await passwords.matches(stored, '')).toBe(false);
+    expect(await passwords.matches(stored, staticHash('correct horse'), ADDRESS)).toBe(true);
+    expect(await passwords.matches(stored, staticHash('correct horsf'), ADDRESS)).toBe(false);
+    expect(await passwords.matches(stored, 'correct horse', ADDRESS)).toBe(false);
+    expect(await passwords.matches(stored, '', ADDRESS)).toBe(false);
   });
 
   it('whoever has no password is matched by nothing, not even by the empty one', async () => {
     const passwords = createPasswords(argon2id);
     expect(await passwords.hash('')).toBe('');
     for (const text of ['', staticHash('')]) {
-      expect(await passwords.matches('', text)).toBe(false);
-      expect(await passwords.matches(undefined, text)).toBe(false);
+      expect(await passwords.matches('', text, ADDRESS)).toBe(false);
+      expect(await passwords.matches(undefined, text, ADDRESS)).toBe(false);
     }
   });
 
@@ -49,8 +50,25 @@ describe('passwords', () => {
     await passwords.prepare();
     const stored = await passwords.hash('one');
     const before = { ...slowHash.counts };
-    for (const hash of [stored, undefined, '']) await passwords.matches(hash, staticHash('two'));
+    for (const hash of [stored, undefined, '']) await passwords.matches(hash, staticHash('two'), ADDRESS);
     expect(slowHash.counts).toEqual({ hash: before.hash, verify: before.verify + 3 });
+  });
+
+  it('what one user or one address asks for takes one place of those that wait, however often it is asked', async () => {
+    let done = 0;
+    const work = async <Answer>(answer: Answer) => {
+      done += 1;
+      return answer;
+    };
+    const passwords = createPasswords({ hash: () => work('hash'), verify: () => work(true) });
+    await passwords.prepare();
+    const own = Array.from({ length: 300 }, () => passwords.hash('one', 7));
+    const ofAddress = Array.from({ length: 300 }, () => passwords.matches('hash', 'two', '192.0.2.1'));
+    const all = Promise.all([...own, ...ofAddress]);
+    expect(await passwords.matches('hash', 'three', '192.0.2.2')).toBe(true);
+    expect(done).toBeLessThan(10);
+    await all;
+    expect(done).toBe(1 + 600 + 1);
   });
 
   it.each([

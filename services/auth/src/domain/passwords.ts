@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { createGate, createUserTurns } from '@wharf/pace';
 import { staticHash } from './static-hash.ts';
 
 /** A slow hash with its parameters and salt inside its text. */
@@ -11,14 +11,19 @@ export interface SlowHash {
 }
 
 export interface Passwords {
-  /** What is stored of a password; the empty password is stored as the empty text, which nothing matches. @throws AppError INVALID_ARGUMENT */
-  hash(password: string): Promise<string>;
+  /**
+   * What is stored of a password; the empty password is stored as the empty text, which nothing matches.
+   * @param of the user who asks for it: of each one waits at a time, so that nobody keeps others from logging in; absent: the admin
+   * @throws AppError INVALID_ARGUMENT; RATE_LIMITED when too many wait
+   */
+  hash(password: string, of?: number): Promise<string>;
   /**
    * Whether the static hash belongs to the stored one. It always costs one verification. An empty or missing stored hash is verified
    * against a dummy hash, so that the time does not tell which names exist.
+   * @param of the address that asks: of each one waits at a time
    * @throws AppError RATE_LIMITED when too many wait
    */
-  matches(storedHash: string | undefined, staticHash: string): Promise<boolean>;
+  matches(storedHash: string | undefined, staticHash: string, of: string): Promise<boolean>;
   /** Makes the dummy hash, so that the first unknown name costs no more than others. */
   prepare(): Promise<void>;
 }
@@ -31,21 +36,23 @@ const MAX_WAITING = 250;
 /** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
   const gate = createGate(1, { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' });
+  const turns = createUserTurns();
+  const inTurn = <Answer>(of: number | string | undefined, work: () => Promise<Answer>) => turns(of, () => gate.run(work));
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= slowHash.hash(randomBytes(32).toString('hex'));
     return nobodys;
   };
   return {
-    async hash(password) {
+    async hash(password, of) {
       if (password === '') return '';
       const text = staticHash(checkedPassword(password));
-      return gate.run(() => slowHash.hash(text));
+      return inTurn(of, () => slowHash.hash(text));
     },
-    async matches(storedHash, text) {
+    async matches(storedHash, text, of) {
       const isKnown = storedHash !== undefined && storedHash !== '';
       const hash = isKnown ? storedHash : await hashOfNobody();
-      const isMatch = await gate.run(() => slowHash.verify(hash, text));
+      const isMatch = await inTurn(of, () => slowHash.verify(hash, text));
       return isKnown && isMatch;
     },
     async prepare() {

@@ -11,14 +11,17 @@ interface SessionStore {
   removeOwn(id: string, userId: number): Promise<boolean>;
   removeOfUser(userId: number): Promise<void>;
   noteUse(id: string, at: Date): Promise<void>;
-  /** Removes those of a user beyond {@link MAX_SESSIONS} that were used least recently; false: there were none. */
+  /** Removes those of a user beyond what one may have now that were used least recently; false: there were none. */
   removeSurplus(userId: number): Promise<boolean>;
 }
 
 /** Of one user. */
 const MAX_SESSIONS = 1_000;
+/** Of one user who logs in where those of all users are more than the store has room for: nobody keeps others from logging in. */
+const MAX_OF_MANY = 20;
 
-export function createSessionStore({ sessions }: Models): SessionStore {
+/** @param roomForAll how many there may be before each user has few */
+export function createSessionStore({ sessions }: Models, roomForAll: () => Promise<number>): SessionStore {
   return {
     async insert({ id, userId, address, device, createdAt, expiresAt }) {
       const times = { created_at: createdAt, last_used_at: createdAt, expires_at: expiresAt };
@@ -49,9 +52,10 @@ export function createSessionStore({ sessions }: Models): SessionStore {
       await sessions.updateOne({ _id: id }, { $max: { last_used_at: at } });
     },
     async removeSurplus(userId) {
+      const isTight = (await sessions.estimatedDocumentCount()) > (await roomForAll());
       // All logins at once agree on the order, so that together they remove no more than one after the other would.
       const byUse = sessions.find({ user_id: userId }, { _id: 1 }).sort({ last_used_at: -1, _id: 1 });
-      const surplus = await byUse.skip(MAX_SESSIONS).lean<Pick<SessionRecord, '_id'>[]>();
+      const surplus = await byUse.skip(isTight ? MAX_OF_MANY : MAX_SESSIONS).lean<Pick<SessionRecord, '_id'>[]>();
       if (surplus.length > 0) await sessions.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
       return surplus.length > 0;
     },
