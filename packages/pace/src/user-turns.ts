@@ -1,22 +1,10 @@
-import { createGate, type Gate } from './gate.ts';
+import { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 
 /** Runs work of a user, in the order in which it was asked for; of nobody in particular (undefined) at once. */
-export type UserTurns = <Result>(userId: number | undefined, work: () => Promise<Result>) => Promise<Result>;
+export type UserTurns = KeyedTurns<number>;
 
 /**
  * Lets one work of each user run at a time. An embedded store answers nobody else while it looks at all that one user has, and a user may ask for that many
  * times at once: so the others have their turns in between.
  */
-export function createUserTurns(): UserTurns {
-  const gates = new Map<number, Gate>();
-  return async (userId, work) => {
-    if (userId === undefined) return work();
-    const gate = gates.get(userId) ?? createGate(1);
-    gates.set(userId, gate);
-    try {
-      return await gate.run(work);
-    } finally {
-      if (gate.isIdle()) gates.delete(userId);
-    }
-  };
-}
+export const createUserTurns = (): UserTurns => createKeyedTurns<number>();
