@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
 import { openPageWorld, type PageWorld } from './support/page-world.ts';
+import { crowdedPdf } from './support/pdf.ts';
 import { writeSampleTree } from './support/sample-tree.ts';
 import { expectAccessible } from './support/web-page.ts';
 
@@ -142,6 +143,23 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await show(`${folder.path}/links.md`);
     await page.getByRole('heading', { name: 'Links' }).waitFor();
     expect(await page.locator('.viewer-page :is(svg, map, area)').count()).toBe(0);
+  });
+
+  test('a picture and a document that never come to an end hold up nothing', { timeout: 60_000 }, async () => {
+    // A box of no length, behind which the next one begins at the same place.
+    const endless = `\0\0\0\x18ftypheic\0\0\0\0mif1heic${'\0'.repeat(40)}`;
+    await openFolder('endless', { 'beach.jpg': endless, 'crowd.pdf': crowdedPdf(7), 'next.txt': 'and on it goes' });
+    await row('beach.jpg').click();
+    await page.getByRole('button', { name: 'Details' }).first().click();
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByText('beach.jpg').waitFor();
+    // It is read by now, or by nobody.
+    await expect.poll(() => page.evaluate(`performance.getEntriesByType('resource').some(({ name }) => name.includes('/p/'))`)).toBe(true);
+    await row('crowd.pdf').dblclick();
+    await page.getByText('more than 20,000 pages').waitFor();
+    await page.keyboard.press('Escape');
+    await row('next.txt').dblclick();
+    await page.getByText('and on it goes').waitFor();
   });
 
   test('two fingers make a picture larger, and one leads to the next', async () => {

@@ -60,6 +60,36 @@ describe('If-Match of put', () => {
     expect(await readFile(`${folder}/raced`, 'utf8')).toBe('of somebody else');
   });
 
+  it('lets one of those through that come at the same moment', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const etag = String((await put('/l/shared', 'first')).headers['etag']);
+      const saves = Array.from({ length: 6 }, (_, index) => `save ${index}`);
+      const answers = await Promise.all(saves.map((text) => put('/l/shared', text, { 'If-Match': etag })));
+      const codes = answers.map((answer) => (answer.json() as { code: number }).code);
+      const [saved, ...lost] = saves.filter((_, index) => codes[index] === 200);
+      expect(lost, `round ${round}`).toEqual([]);
+      expect(await readFile(`${folder}/shared`, 'utf8')).toBe(saved);
+    }
+  });
+
+  it('keeps nobody waiting behind one whose body does not come', async () => {
+    const etag = String((await put('/l/waited', 'first')).headers['etag']);
+    const stuck = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const body = async function* () {
+      yield Buffer.from('mi');
+      begun.resolve();
+      await stuck.promise;
+      yield Buffer.from('ne');
+    };
+    const late = put('/l/waited', body(), { 'If-Match': etag, 'X-File-Size': '4' });
+    await begun.promise;
+    expect((await put('/l/waited', 'yours', { 'If-Match': etag })).json()).toMatchObject({ code: 200 });
+    stuck.resolve();
+    expect((await late).json()).toMatchObject({ code: 412 });
+    expect(await readFile(`${folder}/waited`, 'utf8')).toBe('yours');
+  });
+
   it('is refused with As-Task', async () => {
     expect((await put('/l/edited', 'x', { 'If-Match': '*', 'As-Task': 'true' })).json()).toMatchObject({ code: 400 });
   });

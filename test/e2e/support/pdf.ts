@@ -23,3 +23,23 @@ export function pdfOf(lines: readonly string[]): string {
   const end = `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF\n`;
   return `${text}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}${end}`;
 }
+
+/**
+ * A PDF of some 2 KB that has ten to the power of `levels` pages: each level of its tree names two below it ten times in all. The last one of each is another
+ * one than the rest, or it would be taken for a circle.
+ */
+export function crowdedPdf(levels: number): string {
+  const first = (level: number) => 2 + level * 2;
+  const kids = (level: number) => `${`${first(level)} 0 R `.repeat(9)}${first(level) + 1} 0 R`;
+  const nodes = Array.from(
+    { length: levels },
+    (_, level) => `<< /Type /Pages /Count ${10 ** (levels - level)} /Kids [${kids(level + 1)}] >>`,
+  );
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    ...[...nodes, '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] >>'].flatMap((node) => [node, node]),
+  ];
+  // Readers look for the objects themselves where there is no table of them.
+  const text = objects.map((object, index) => `${index + 1} 0 obj\n${object}\nendobj\n`).join('');
+  return `%PDF-1.7\n${text}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\n%%EOF\n`;
+}

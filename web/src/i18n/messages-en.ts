@@ -298,6 +298,7 @@ export const en = {
   bytesBefore: 'The bytes before',
   bytesBehind: 'The next bytes',
   badPdf: 'This is not a PDF file, or it is damaged.',
+  tooManyPages: 'This document says that it has more than {n} pages. It can be downloaded.',
   pdfPassword: 'This document asks for a password.',
   pdfPasswordAgain: 'That is not its password.',
   pageOf: 'Page {at} of {n}',

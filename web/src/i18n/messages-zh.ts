@@ -298,6 +298,7 @@ export const zh: Messages = {
   bytesBefore: '前面的字节',
   bytesBehind: '后面的字节',
   badPdf: '这不是 PDF 文件，或文件已损坏。',
+  tooManyPages: '此文档声称超过 {n} 页，可以下载后查看。',
   pdfPassword: '此文档需要密码。',
   pdfPasswordAgain: '密码不正确。',
   pageOf: '第 {at} 页，共 {n} 页',

@@ -23,6 +23,8 @@ const MAX_PAGE_PIXELS = 2 ** 24;
 /** A page as wide as a wide window is too big to be read. */
 const MAX_SCALE = 1.25;
 const RANGE_BYTES = 256 * 1024;
+/** Each takes its place in the page, also one that nobody looks at. A document of 1 KB can say that it has millions. */
+const MAX_PAGES = 20_000;
 
 /** Reads what the worker asks for from the files of the build: their names have digests in them. */
 class BuiltData {
@@ -78,6 +80,7 @@ export default function PdfView(props: { address: string; name: string }): JSX.E
     task.promise.then(
       (document) => {
         setAsks(undefined);
+        if (document.numPages > MAX_PAGES) return setFailure(t('tooManyPages', { n: MAX_PAGES }));
         viewer.setDocument(document);
         linkService.setDocument(document);
       },

@@ -1,4 +1,7 @@
 import { locale } from '../i18n/i18n.ts';
+import { askThread } from './ask-thread.ts';
+import type { PhotoFields } from './photo-worker.ts';
+import workerAddress from './photo-worker.ts?worker&url';
 
 /** What a camera wrote into a picture, in words; what it did not write is absent. */
 export interface PhotoFacts {
@@ -12,19 +15,15 @@ export interface PhotoFacts {
 
 /** Cameras write it at the beginning; a preview that stands before it has 64 KB at most. */
 const HEAD_BYTES = 262_144;
-const FIELDS = [
-  ...['Make', 'Model', 'LensModel', 'DateTimeOriginal', 'ExposureTime', 'FNumber', 'ISO', 'FocalLength'],
-  ...['ExifImageWidth', 'ExifImageHeight', 'GPSLatitude', 'GPSLongitude', 'GPSLatitudeRef', 'GPSLongitudeRef'],
-];
 
-/** Reads the beginning of a picture. @returns undefined where there is nothing to tell, or where the bytes cannot be read from here */
+/** Reads the beginning of a picture. @returns undefined where there is nothing to tell, where it takes too long, or where the bytes cannot be read from here */
 export async function readPhotoFacts(address: string): Promise<PhotoFacts | undefined> {
   try {
     const answer = await fetch(address, { headers: { Range: `bytes=0-${HEAD_BYTES - 1}` } });
     if (!answer.ok) return undefined;
-    const { parse } = await import('exifr');
-    const found: unknown = await parse(await answer.arrayBuffer(), { pick: FIELDS, reviveValues: false });
-    return typeof found === 'object' && found !== null ? factsOf(found as Readonly<Record<string, unknown>>) : undefined;
+    const head = await answer.arrayBuffer();
+    const found = await askThread<PhotoFields>(workerAddress, head, [head]);
+    return found && factsOf(found);
   } catch {
     return undefined;
   }

@@ -1,8 +1,7 @@
 import { call } from '../api/call.ts';
 import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
 import { me } from '../session.ts';
-import { startWorker } from '../workers.ts';
-import type { FromMarkdownThread } from './markdown-worker.ts';
+import { askThread } from './ask-thread.ts';
 import workerAddress from './markdown-worker.ts?worker&url';
 import './prose.css';
 
@@ -16,8 +15,6 @@ const FORBIDDEN = {
 /** Pictures beside one text that are fetched; of more the words are left. */
 const MAX_PICTURES = 100;
 
-/** How long a thread may take for one text, in milliseconds: some cost it far more than their length. */
-const MAX_MS = 3_000;
 /** What is longer, in UTF-16 units, the page would take long to look through. */
 const MAX_HTML = 4_000_000;
 
@@ -29,7 +26,7 @@ const MAX_HTML = 4_000_000;
  * @param folder where the text lies. @returns nodes that are shown once; their pictures come by and by
  */
 export async function renderMarkdown(text: string, folder: string): Promise<Node[]> {
-  const [html, { default: purify }] = await Promise.all([htmlOf(text), import('dompurify')]);
+  const [html, { default: purify }] = await Promise.all([askThread<string>(workerAddress, text), import('dompurify')]);
   if (html === undefined || html.length > MAX_HTML) {
     const plain = document.createElement('pre');
     plain.textContent = text;
@@ -55,25 +52,6 @@ export async function renderMarkdown(text: string, folder: string): Promise<Node
   }
   void showPictures(near.slice(0, MAX_PICTURES));
   return [...fragment.childNodes];
-}
-
-/** Made in a thread, which can be ended. @returns undefined: not in time, or not at all */
-async function htmlOf(text: string): Promise<string | undefined> {
-  const worker = startWorker(workerAddress);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  try {
-    return await new Promise<string | undefined>((resolve) => {
-      worker.addEventListener('error', () => resolve(undefined));
-      worker.addEventListener('message', ({ data }: MessageEvent<FromMarkdownThread>) => {
-        if (data !== 'ready') return resolve(data.html);
-        timer = setTimeout(() => resolve(undefined), MAX_MS);
-        worker.postMessage(text);
-      });
-    });
-  } finally {
-    clearTimeout(timer);
-    worker.terminate();
-  }
 }
 
 /** One after the other: each is asked for its signature. What is not there, or not for this viewer, leaves its words. */

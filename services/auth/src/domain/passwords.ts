@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate, createUserTurns } from '@wharf/pace';
+import { createGate, createKeyedTurns } from '@wharf/pace';
 import { staticHash } from './static-hash.ts';
 
 /** A slow hash with its parameters and salt inside its text. */
@@ -36,7 +36,7 @@ const MAX_WAITING = 250;
 /** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
   const gate = createGate(1, { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' });
-  const turns = createUserTurns();
+  const turns = createKeyedTurns<number | string>();
   const inTurn = <Answer>(of: number | string | undefined, work: () => Promise<Answer>) => turns(of, () => gate.run(work));
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { createKeyedTurns, unlessAborted } from '@wharf/pace';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
@@ -10,6 +11,9 @@ import { matchesAny } from './preconditions.ts';
 import { storeOrQueue } from './store-or-queue.ts';
 import { readBodySize, readUploadHeaders } from './upload-headers.ts';
 
+/** Of files that are replaced under a condition, by their place. */
+const turns = createKeyedTurns<string>();
+
 /** `PUT /api/fs/put`: the body is the file. */
 export async function receiveRaw(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
   const startedAt = new Date();
@@ -19,12 +23,37 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
   const beforePublish = whileUnchanged(request, upload, call.signal);
   // Told before the first byte where it is true already.
   await beforePublish?.();
-  await storeOrQueue(context, request, response, { upload, asked, content: bodyOf(request), startedAt, call, beforePublish });
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const inTurn = beforePublish && keepingItsTurn(beforePublish, upload, call.signal, over);
+  try {
+    await storeOrQueue(context, request, response, { upload, asked, content: bodyOf(request), startedAt, call, beforePublish: inTurn });
+  } finally {
+    end();
+  }
+}
+
+/**
+ * Asks when no other one of this process is between its question and the name of the same file: two that ask at the same moment would both be told
+ * that the file is the one they know, and one of them would be lost. The turn is kept until `over`.
+ */
+function keepingItsTurn(ask: BeforePublish, { located }: Upload, signal: AbortSignal, over: Promise<void>): BeforePublish {
+  const place = `${located.mount.storage._id}\n${located.path}`;
+  let turn: Promise<void> | undefined;
+  return async () => {
+    turn ??= new Promise((come) => {
+      void turns(place, () => {
+        come();
+        return over;
+      });
+    });
+    await unlessAborted(signal, turn);
+    await ask();
+  };
 }
 
 /**
  * Lets a file be replaced only while it is the one that `If-Match` names by its ETag. It is asked right before the new content gets the name; what
- * another program writes between that moment and the next is not seen.
+ * another program, or another replica, writes between that moment and the next is not seen.
  *
  * @returns undefined: the client has no such wish
  * @throws AppError INVALID_ARGUMENT: a task would store it later
