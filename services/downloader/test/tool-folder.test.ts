@@ -56,7 +56,7 @@ it.each(['aria2', 'qBittorrent', 'Transmission'])('what %s downloaded is a resul
   expect((await made.walk('show')).files.map((file) => file.names.at(-1))).toEqual(names);
   for (const name of names) {
     const alone = toolFolder(dir.path, tool, `task-${names.indexOf(name) + 3}`);
-    await alone.make((held) => held.writeFile(name, name));
+    await alone.make((held) => held.writeFile(name, Buffer.from(name)));
     expect(await alone.list()).toEqual([name]);
   }
 });

@@ -152,10 +152,18 @@ export function createDownloadTasks(
       });
     },
     async requireTransferred(id) {
-      const open = await tasks.findOne({ keys: partsOf(id), done: false }, { _id: 1 }).lean();
-      if (open) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
+      const open = await tasks.find({ keys: partsOf(id), done: false }, { paused: 1 }).lean<{ paused: boolean }[]>();
+      if (open.length > 0) throw waitsFor(open);
     },
   };
+}
+
+/** @param open transfers of the time before, which have not ended */
+function waitsFor(open: readonly { readonly paused: boolean }[]): AppError {
+  // Whoever paused them is the only one who can end this.
+  const isForPeople = open.every(({ paused }) => paused);
+  const until = isForPeople ? 'its paused transfers are resumed or cancelled' : 'what it brought before is transferred';
+  return postponed(`waits until ${until}`, WAIT_FOR_ROOM_MS);
 }
 
 /** How many downloads a replica works on at a time: in all, of a tool, and of a user. */

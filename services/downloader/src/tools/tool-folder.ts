@@ -149,6 +149,22 @@ export function toolFolder(
 }
 
 /**
+ * The folder of a task whose tool got it while the tools had another root, and where its files may be by now.
+ *
+ * @param before the root of that time; undefined: the same
+ */
+export function foldersOf(
+  before: string | undefined,
+  root: string,
+  tool: string,
+  taskId: string,
+): { folder: ToolFolder; all: ToolFolder[] } {
+  const roots = new Set([before ?? root, root]);
+  const [folder = toolFolder(root, tool, taskId), ...others] = [...roots].map((each) => toolFolder(each, tool, taskId));
+  return { folder, all: [folder, ...others] };
+}
+
+/**
  * What aria2 has made. A name alone makes no control file: a file may be called so, and what has all bytes has no file for unfinished ones beside it. Nor is
  * anything inside of a result one.
  */
