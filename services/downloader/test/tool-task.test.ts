@@ -191,6 +191,14 @@ it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_
   expect(await readdir(join(dir.path, 'aria2'))).toEqual([]);
 });
 
+it('who cannot take out what is complete has it transferred, and taken out later', async () => {
+  const { duringAdd, run, queued, seeding, tool, folder } = openDownload();
+  duringAdd(() => writeFile(join(folder, 'film'), 'a film'));
+  tool.remove = () => Promise.reject(new AppError('DEADLINE_EXCEEDED', 'no answer within 4 s'));
+  await run();
+  expect([queued, seeding]).toEqual([['film'], ['add id-1']]);
+});
+
 it('who gives up a download whose tool is in the settings no more leaves it for when it is again', async () => {
   const { duringAdd, run, drop, seeding, takeOutOfSettings } = openDownload();
   duringAdd(() => Promise.reject(new Error('the connection broke')));

@@ -87,19 +87,17 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   /** Takes it out of the tool, or notes when that is to be. */
   const release = async (run: ToolRun, tool: ExternalTool, toolId: string, folder: ToolFolder): Promise<void> => {
     const minutes = await tools.seedMinutes(tool.name);
-    if (minutes === 0) return tool.remove(toolId, folder.path);
+    if (minutes === 0) {
+      try {
+        return await tool.remove(toolId, folder.path);
+      } catch (error) {
+        run.signal.throwIfAborted();
+        // What it brought is there: it is not given up for that.
+        run.logger.warn({ err: error, tool: tool.name }, 'a download that is complete is taken out of its tool later');
+      }
+    }
     const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS);
     await seeds.add({ taskId: run.id, tool: tool.name, toolId, toolsDir, removeAt });
-  };
-
-  /** What the tool got for a folder in another root than ours by now goes: the download begins anew. @returns what there is to go on from */
-  const withinRoot = async (run: ToolRun, tool: ExternalTool, saved: SavedTool | undefined): Promise<SavedTool | undefined> => {
-    if (!saved || saved.isHandedOver || (saved.toolsDir ?? toolsDir) === toolsDir) return saved;
-    const { folder } = foldersOf(saved.toolsDir, toolsDir, tool.name, run.id);
-    run.logger.warn({ tool: tool.name }, 'a download begins anew: WHARF_TOOLS_DIR is another one');
-    await takeOut(tool, saved.toolId, folder.path);
-    await folder.remove();
-    return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
   };
 
   return {
@@ -110,7 +108,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       const tool = await tools.get(run.input.tool);
       await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
-      const saved = await withinRoot(run, tool, before);
+      const saved = await withinRoot(toolsDir, run, tool, before);
       let toolId = saved?.toolId ?? '';
       if (saved && !saved.isHandedOver) await seeds.takeBack(run.id);
       if (!saved?.isFinished) {
@@ -154,6 +152,21 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       if (saved.isFinished) await forget();
     },
   };
+}
+
+/** What the tool got for a folder in another root than ours by now goes: the download begins anew. @returns what there is to go on from */
+async function withinRoot(
+  toolsDir: string,
+  run: ToolRun,
+  tool: ExternalTool,
+  saved: SavedTool | undefined,
+): Promise<SavedTool | undefined> {
+  if (!saved || saved.isHandedOver || (saved.toolsDir ?? toolsDir) === toolsDir) return saved;
+  const { folder } = foldersOf(saved.toolsDir, toolsDir, tool.name, run.id);
+  run.logger.warn({ tool: tool.name }, 'a download begins anew: WHARF_TOOLS_DIR is another one');
+  await takeOut(tool, saved.toolId, folder.path);
+  await folder.remove();
+  return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
 }
 
 function isPause(signal: AbortSignal): boolean {
