@@ -3,6 +3,7 @@ import type { LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { type AddressKind, carriedIpv4, contains, kindOfAddress, parseAddress, parseBlock } from './ip-address.ts';
+import { createFairLookups, type LookUp } from './name-lookups.ts';
 
 /** Who entered an address. An address from the admin (a storage, a tool) may be private, an address from a user may not. */
 export type Audience = 'user' | 'admin';
@@ -20,7 +21,7 @@ export interface EgressOptions {
   readonly forbidden: readonly Endpoint[];
   readonly audience: Audience;
   /** Every address of a name; the system's resolver by default. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: LookUp;
 }
 
 /** Decides where outgoing connections may go. The decision is about the address that is connected to, at the moment it is connected to. */
@@ -41,6 +42,8 @@ export interface EgressPolicy {
    * only once.
    */
   lookupFor(port: number): LookupFunction;
+  /** The same for addresses of one user: names that users enter are looked up in turns, so that those of one hold up no others. */
+  forOwner(owner: string): EgressPolicy;
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
@@ -52,9 +55,17 @@ const METADATA = ['100.100.100.200', 'fd00:ec2::254', '192.0.0.192'].flatMap((te
 const ADMIN_KINDS: ReadonlySet<AddressKind> = new Set(['public', 'private', 'loopback']);
 
 export function createEgressPolicy(options: EgressOptions): EgressPolicy {
+  const resolveName = options.resolve ?? systemAddresses;
+  if (options.audience === 'admin') return createPolicy(options, resolveName, () => resolveName);
+  const lookUp = options.resolve ? createFairLookups(options.resolve) : systemLookups;
+  return createPolicy(options, resolveName, (owner) => (host) => lookUp(owner, host));
+}
+
+/** @param resolveName for names of our own. @param lookUpOf for the others, of an owner */
+function createPolicy(options: EgressOptions, resolveName: LookUp, lookUpOf: (owner: string) => LookUp, owner = ''): EgressPolicy {
+  const lookUp = lookUpOf(owner);
   const blocks = options.allow.flatMap((text) => parseBlock(text) ?? []);
   const hosts = new Set(options.allow.filter((text) => !parseBlock(text)).map(normalHost));
-  const resolveName = options.resolve ?? systemAddresses;
 
   const isAllowedBlock = (address: readonly number[]): boolean => {
     const carried = carriedIpv4(address);
@@ -82,7 +93,7 @@ export function createEgressPolicy(options: EgressOptions): EgressPolicy {
   const resolve = async (rawHost: string, port: number): Promise<string[]> => {
     const host = normalHost(rawHost);
     const reachable: string[] = [];
-    for (const text of await addressesOf(host, resolveName)) {
+    for (const text of await addressesOf(host, lookUp)) {
       const bytes = parseAddress(text);
       if (bytes && isReachable(host, bytes) && !(await isForbidden(text, port))) reachable.push(text);
     }
@@ -103,6 +114,7 @@ export function createEgressPolicy(options: EgressOptions): EgressPolicy {
       return url;
     },
     resolve,
+    forOwner: (other) => createPolicy(options, resolveName, lookUpOf, other),
     lookupFor: (port) => (hostname, lookup, callback) => {
       resolve(hostname, port).then(
         (addresses) => {
@@ -171,11 +183,12 @@ function isLocal(bytes: readonly number[]): boolean {
   return kind === 'loopback' || kind === 'unspecified';
 }
 
-async function addressesOf(host: string, resolveName: (host: string) => Promise<readonly string[]>): Promise<readonly string[]> {
+async function addressesOf(host: string, resolveName: LookUp): Promise<readonly string[]> {
   if (parseAddress(host)) return [host];
   try {
     return await resolveName(host);
   } catch (cause) {
+    if (AppError.is(cause)) throw cause;
     // A name that is not there will not be there in a moment; a name server that does not answer may.
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOTFOUND';
     throw new AppError(isMissing ? 'FAILED_PRECONDITION' : 'STORAGE_UNAVAILABLE', `the name ${host} cannot be resolved`, { cause });
@@ -185,3 +198,6 @@ async function addressesOf(host: string, resolveName: (host: string) => Promise<
 async function systemAddresses(host: string): Promise<string[]> {
   return (await dns.lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 }
+
+/** The threads that look names up are those of the process, whoever has a policy. */
+const systemLookups = createFairLookups(systemAddresses);

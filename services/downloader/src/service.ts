@@ -150,7 +150,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     async start() {
       kit.bus.subscribe(configurationChanged, () => settings.invalidate());
       proxy = await startToolProxy({
-        policy,
+        policy: policy.forOwner('tools'),
         bind: config.bind ?? '127.0.0.1',
         port: config.egressProxyPort,
         url: config.egressProxyUrl,
@@ -174,7 +174,10 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
 
 /** The way to sources, for one download at a time. */
 function networkOf(policy: EgressPolicy, maxConnections: number, { tracing }: ServiceKit) {
-  return () => ({ policy, client: tracedClient(createGuardedClient(policy, { maxConnections }), tracing) });
+  return (userId: number | undefined) => {
+    const ofUser = policy.forOwner(`user ${userId}`);
+    return { policy: ofUser, client: tracedClient(createGuardedClient(ofUser, { maxConnections }), tracing) };
+  };
 }
 
 function createByteCounter({ metrics }: ServiceKit): (tool: string, bytes: number) => void {

@@ -180,6 +180,10 @@ it('a download that is begun anew waits for its transfers of the time before, an
   for (const _time of [1, 2]) await queueTransfers(first, resultsOf(3));
   expect(await tasks.countDocuments()).toBe(3);
   await expect(requireTransferred(parent.id)).rejects.toMatchObject({ details: { postponedMs: 30_000 } });
+  await tasks.updateOne({}, { $set: { paused: true } });
+  await expect(requireTransferred(parent.id)).rejects.toThrow('waits until what it brought before is transferred');
+  await tasks.updateMany({}, { $set: { paused: true } });
+  await expect(requireTransferred(parent.id)).rejects.toThrow('waits until its paused transfers are resumed or cancelled');
   await tasks.updateMany({}, { $set: { done: true } });
   await requireTransferred(parent.id);
   for (const _time of [1, 2]) await queueTransfers({ ...first, round: 'two' }, resultsOf(3));

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { createSeedStore } from '../src/store/seed-store.ts';
 
 const at = (ms: number) => new Date(ms);
+const toolsDir = '/tools';
 
 it("a torrent whose time is over is one keeper's for a while, and is forgotten only when nothing else was left to it", async () => {
   const dir = await makeTempDir('seed-store');
@@ -13,13 +14,13 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
   try {
     const seeds = createSeedStore(connection);
     await seeds.init();
-    await seeds.add({ taskId: 'task-1', tool: 'aria2', toolId: 'gid', removeAt: at(100) });
-    await seeds.add({ taskId: 'task-2', tool: 'aria2', toolId: 'stays', removeAt: undefined });
+    await seeds.add({ taskId: 'task-1', tool: 'aria2', toolId: 'gid', toolsDir, removeAt: at(100) });
+    await seeds.add({ taskId: 'task-2', tool: 'aria2', toolId: 'stays', toolsDir, removeAt: undefined });
     expect(await seeds.takeDue('aria2', at(99), at(500))).toBeUndefined();
     expect(await seeds.takeDue('Transmission', at(100), at(500))).toBeUndefined();
     const taken = await Promise.all([1, 2, 3, 4].map(() => seeds.takeDue('aria2', at(100), at(500))));
     const [seed, ...others] = taken.filter((each) => each !== undefined);
-    expect([seed, others]).toMatchObject([{ _id: 'task-1', tool_id: 'gid', left_files: [] }, []]);
+    expect([seed, others]).toMatchObject([{ _id: 'task-1', tool_id: 'gid', tools_dir: toolsDir, left_files: [] }, []]);
     if (!seed) throw new Error('nobody got it');
     // A transfer ends meanwhile, and leaves its file to whoever ends the seeding.
     expect(await seeds.leaveFile('task-1', 'film')).toBe(true);
@@ -35,7 +36,7 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     expect(await seeds.takeDue('aria2', at(20_000), at(50_000))).toMatchObject({ _id: 'task-2' });
     expect(await seeds.takeDue('aria2', at(20_000), at(50_000))).toBeUndefined();
     // What was given up while its tool was away is due until it is tried again.
-    for (const taskId of ['task-4', 'task-5']) await seeds.giveUp({ taskId, tool: 'aria2', toolId: '', removeAt: at(60_000) });
+    for (const taskId of ['task-4', 'task-5']) await seeds.giveUp({ taskId, tool: 'aria2', toolId: '', toolsDir, removeAt: at(60_000) });
     for (const taskId of ['task-2', 'task-4']) await seeds.takeBack(taskId);
     const givenUp = await seeds.takeDue('aria2', at(60_000), at(90_000));
     expect(givenUp).toMatchObject({ _id: 'task-2' });
@@ -43,16 +44,16 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     expect(left).toMatchObject({ _id: 'task-5', tool_id: '', is_given_up: true });
     // One that was tried again, and came, while its keeper waited for the tool: its files are still to be stored.
     await seeds.takeBack('task-5');
-    await seeds.add({ taskId: 'task-5', tool: 'aria2', toolId: 'e', removeAt: at(70_000) });
+    await seeds.add({ taskId: 'task-5', tool: 'aria2', toolId: 'e', toolsDir, removeAt: at(70_000) });
     expect(left && (await seeds.end(left))).toBe(false);
     // And the other way round: all of its folder is to go.
     const seeded = await seeds.takeDue('aria2', at(80_000), at(90_000));
-    await seeds.giveUp({ taskId: 'task-5', tool: 'aria2', toolId: 'e', removeAt: at(70_000) });
+    await seeds.giveUp({ taskId: 'task-5', tool: 'aria2', toolId: 'e', toolsDir, removeAt: at(70_000) });
     expect(seeded && (await seeds.end(seeded))).toBe(false);
     const givenUpSince = await seeds.takeDue('aria2', at(80_000), at(90_000));
     expect(givenUpSince && (await seeds.end(givenUpSince))).toBe(true);
     // One that waits longer, but not where it was noted anew since it was taken.
-    await seeds.add({ taskId: 'task-6', tool: 'aria2', toolId: 'f', removeAt: at(1_000) });
+    await seeds.add({ taskId: 'task-6', tool: 'aria2', toolId: 'f', toolsDir, removeAt: at(1_000) });
     expect(await seeds.takeDue('aria2', at(2_000), at(3_000))).toMatchObject({ _id: 'task-6' });
     await seeds.postpone('task-6', at(3_000), at(50_000));
     expect(await seeds.takeDue('aria2', at(4_000), at(5_000))).toBeUndefined();

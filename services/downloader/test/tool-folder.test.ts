@@ -34,7 +34,6 @@ it('results are what is in the folder: no control files, no links', async () => 
   await mkdir(join(folder, 'show', 'season'), { recursive: true });
   await writeFile(join(folder, 'show', 'season', 'b.bin'), 'bb');
   await writeFile(join(folder, 'show', 'a.bin'), 'a');
-  await writeFile(join(folder, 'show', 'x.aria2'), '');
   await writeFile(join(folder, 'show.aria2'), '');
   await writeFile(join(folder, `${'a'.repeat(40)}.torrent`), '');
   await symlink(join(dir.path, 'secret'), join(folder, 'show', 'link'));
@@ -46,6 +45,29 @@ it('results are what is in the folder: no control files, no links', async () => 
     ['show/season/b.bin', 2],
   ]);
   expect(await task.walk('top-link')).toMatchObject({ files: [], emptyFolders: [] });
+});
+
+it.each(['aria2', 'qBittorrent', 'Transmission'])('what %s downloaded is a result, whatever it is called', async (tool) => {
+  const made = toolFolder(dir.path, tool, 'task-2');
+  await made.make();
+  await mkdir(join(made.path, 'show'));
+  const names = ['a.part', 'b.!qB', 'c.aria2', `${'d'.repeat(40)}.torrent`];
+  for (const name of names) await writeFile(join(made.path, 'show', name), name);
+  expect((await made.walk('show')).files.map((file) => file.names.at(-1))).toEqual(names);
+  for (const name of names) {
+    const alone = toolFolder(dir.path, tool, `task-${names.indexOf(name) + 3}`);
+    await alone.make((held) => held.writeFile(name, Buffer.from(name)));
+    expect(await alone.list()).toEqual([name]);
+  }
+});
+
+it('one result does not go with another one that is called like its control file', async () => {
+  const made = toolFolder(dir.path, 'qBittorrent', 'task-2');
+  await made.make();
+  for (const name of ['show', 'show.aria2']) await writeFile(join(made.path, name), name);
+  expect(await made.list()).toEqual(['show', 'show.aria2']);
+  await made.removeResult('show');
+  expect(await made.list()).toEqual(['show.aria2']);
 });
 
 it('folders with nothing in them that could be kept are results too', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { seal } from '@wharf/service-kit';
@@ -34,6 +35,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   let onAdd = async () => {};
   let onBegin = async () => {};
   let lastId = 0;
+  let isConfigured = true;
   const tool: ExternalTool = {
     name: 'aria2',
     kinds: new Set(['magnet'] as const),
@@ -60,37 +62,42 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     version: async () => '',
   };
   const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user' });
-  const tasks = createToolTasks({
-    kit: { keys: { atRest }, clock: Date.now },
-    tools: {
-      get: async () => tool,
-      settingsOf: () => Promise.reject(new Error('nobody asks')),
-      requireReady: async () => {},
-      readyNames: async () => [],
-      seedMinutes: async () => seedMinutes,
-    },
-    working: { require: async () => {}, notWorking: () => [] },
-    seeds: {
-      init: async () => {},
-      add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
-      giveUp: async ({ toolId }) => void seeding.push(`give up ${toolId}`),
-      takeBack: async (taskId) => void seeding.push(`take back ${taskId}`),
-      endNow: async (taskId) => void seeding.push(`end ${taskId}`),
-      leaveFile: async () => false,
-      takeDue: async () => undefined,
-      postpone: async () => {},
-      end: async () => true,
-    },
-    toolsDir: dir.path,
-    openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
-    async queueTransfers(_run, transfers) {
-      await onQueue();
-      queued.push(...transfers.map(({ name }) => name));
-    },
-    requireTransferred: () => onBegin(),
-    keepReserve: async () => {},
-    onBytes: () => {},
-  });
+  const tasksIn = (toolsDir: string) =>
+    createToolTasks({
+      kit: { keys: { atRest }, clock: Date.now },
+      tools: {
+        get: async () => {
+          if (!isConfigured) throw new AppError('INVALID_ARGUMENT', 'the address must start with http:// or https://');
+          return tool;
+        },
+        settingsOf: () => Promise.reject(new Error('nobody asks')),
+        requireReady: async () => {},
+        readyNames: async () => [],
+        seedMinutes: async () => seedMinutes,
+      },
+      working: { require: async () => {}, notWorking: () => [] },
+      seeds: {
+        init: async () => {},
+        add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
+        giveUp: async ({ toolId }) => void seeding.push(`give up ${toolId}`),
+        takeBack: async (taskId) => void seeding.push(`take back ${taskId}`),
+        endNow: async (taskId) => void seeding.push(`end ${taskId}`),
+        leaveFile: async () => false,
+        takeDue: async () => undefined,
+        postpone: async () => {},
+        end: async () => true,
+      },
+      toolsDir,
+      openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
+      async queueTransfers(_run, transfers) {
+        await onQueue();
+        queued.push(...transfers.map(({ name }) => name));
+      },
+      requireTransferred: () => onBegin(),
+      keepReserve: async () => {},
+      onBytes: () => {},
+    });
+  let tasks = tasksIn(dir.path);
   const run = {
     id: 'task-1',
     input: downloadInput.parse({
@@ -119,6 +126,14 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     },
     beforeQueue(run: () => Promise<void>) {
       onQueue = run;
+    },
+    /** As after a start with another WHARF_TOOLS_DIR. @returns where the folder of the task is from now on */
+    moveTo(root: string) {
+      tasks = tasksIn(root);
+      return toolFolder(root, 'aria2', 'task-1').path;
+    },
+    takeOutOfSettings() {
+      isConfigured = false;
     },
     run: () =>
       tasks.run(run, saved, async (state) => {
@@ -158,6 +173,39 @@ it.each([
   expect([...known.keys()]).toEqual(['of others', id]);
   await drop();
   expect([...known.keys()]).toEqual(['of others']);
+});
+
+it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_DIR takes it out there', async (what) => {
+  const { known, queued, duringAdd, run, drop, folder, moveTo } = openDownload(false);
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  expect([...known.values()]).toEqual([folder]);
+  const moved = moveTo(join(dir.path, 'new'));
+  if (what === 'gives up') await drop();
+  else {
+    duringAdd(() => writeFile(join(moved, 'film'), 'a film'));
+    await run();
+  }
+  expect([...known.values()]).toEqual([]);
+  expect(queued).toEqual(what === 'gives up' ? [] : ['film']);
+  expect(await readdir(join(dir.path, 'aria2'))).toEqual([]);
+});
+
+it('who cannot take out what is complete has it transferred, and taken out later', async () => {
+  const { duringAdd, run, queued, seeding, tool, folder } = openDownload();
+  duringAdd(() => writeFile(join(folder, 'film'), 'a film'));
+  tool.remove = () => Promise.reject(new AppError('DEADLINE_EXCEEDED', 'no answer within 4 s'));
+  await run();
+  expect([queued, seeding]).toEqual([['film'], ['add id-1']]);
+});
+
+it('who gives up a download whose tool is in the settings no more leaves it for when it is again', async () => {
+  const { duringAdd, run, drop, seeding, takeOutOfSettings } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  takeOutOfSettings();
+  await drop();
+  expect(seeding).toEqual(['give up id-1']);
 });
 
 it('who finds that the tool has removed the folder itself says so', async () => {

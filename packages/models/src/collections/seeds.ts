@@ -10,6 +10,8 @@ export const seeds = defineCollection(
     tool: required.text,
     /** By which the tool knows it. Empty of one that was given up before that was heard. */
     tool_id: text,
+    /** What WHARF_TOOLS_DIR was when it was given to its tool, which knows it by that. Left out by earlier versions. */
+    tools_dir: optional.text,
     /** Null: it stays. */
     remove_at: orNull.date,
     /** Names in the task's folder that go when the seeding ends. */

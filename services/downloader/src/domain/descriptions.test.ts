@@ -53,6 +53,9 @@ describe('a torrent file', () => {
       ],
       hasNodes: false,
     });
+    const both = 'd9:file treede6:pieces0:e';
+    const hashBy = (algorithm: string) => createHash(algorithm).update(both).digest('hex').slice(0, 40);
+    expect(await readBy(pace, `d4:info${both}e`)).toMatchObject({ hash: hashBy('sha1'), v2Hash: hashBy('sha256') });
     await expect(readBy(pace, `d${INFO}${INFO}e`)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
     expect(await readBy(pace, `d${INFO}5:nodesle1:xi-7ee`)).toMatchObject({ hasNodes: false });
     expect(await readBy(pace, `d${INFO}5:nodesl0:ee`)).toMatchObject({ hasNodes: true });

@@ -3,7 +3,7 @@ import type { Pace } from '@wharf/pace';
 import { hasPermission } from '@wharf/rights';
 import { type Digests, parseDigests } from './digests.ts';
 import { BUILT_IN_TOOL } from './download-input.ts';
-import { isMagnet, magnetHash } from './magnet.ts';
+import { isMagnet, magnetHashes } from './magnet.ts';
 
 /** Of one address. */
 const MAX_URL_LENGTH = 8_192;
@@ -42,7 +42,7 @@ function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): 
   if (text.length > MAX_URL_LENGTH) throw new AppError('FAILED_PRECONDITION', 'the address is too long');
   try {
     if (isMagnet(text) && tool !== BUILT_IN_TOOL) {
-      magnetHash(text);
+      magnetHashes(text);
       return text;
     }
     const url = parseUrl(text);

@@ -7,6 +7,8 @@ import { type BencodeToken, bencodeTokens } from './bencode.ts';
 export interface Torrent {
   /** The v1 hash in hexadecimal, or the first forty digits of the v2 one. */
   readonly hash: string;
+  /** Of one of both versions: the first forty digits of the v2 hash. */
+  readonly v2Hash?: string;
   /** What its readers connect to. */
   readonly addresses: readonly { readonly address: string; readonly isTracker: boolean }[];
   /** Nodes of the DHT to begin with: host and port, connected to as they stand. */
@@ -54,6 +56,7 @@ function createReader(content: Buffer, maxAddresses: number) {
   let section = '';
   let hasNodes = false;
   let hasPieces = false;
+  let hasTree = false;
   let infoStart = -1;
   let infoEnd = -1;
   const textOf = ({ start, end }: BencodeToken) => content.toString('utf8', start, end);
@@ -68,7 +71,9 @@ function createReader(content: Buffer, maxAddresses: number) {
         if (depth === 1 && kind !== 'end' && (kind !== 'dictionary' || infoStart !== -1)) throw noTorrent();
         if (depth === 1 && kind !== 'end') infoStart = token.start;
         if (depth === 1) infoEnd = token.end;
-        if (depth === 2 && kind === 'key') hasPieces ||= textOf(token) === 'pieces';
+        if (depth !== 2 || kind !== 'key') return;
+        hasPieces ||= textOf(token) === 'pieces';
+        hasTree ||= textOf(token) === 'file tree';
       } else if (section === 'nodes') hasNodes ||= depth > 1 && kind !== 'end';
       else {
         const isTracker = ADDRESS_KEYS.get(section);
@@ -80,11 +85,10 @@ function createReader(content: Buffer, maxAddresses: number) {
     /** What was read to its end. @throws AppError CONTENT_CORRUPT */
     torrent(): Torrent {
       if (!isDictionary || infoStart === -1) throw noTorrent();
-      const hash = createHash(hasPieces ? 'sha1' : 'sha256')
-        .update(content.subarray(infoStart, infoEnd))
-        .digest('hex')
-        .slice(0, 40);
-      return { hash, addresses, hasNodes };
+      const hashBy = (algorithm: 'sha1' | 'sha256') =>
+        createHash(algorithm).update(content.subarray(infoStart, infoEnd)).digest('hex').slice(0, 40);
+      const hash = hashBy(hasPieces ? 'sha1' : 'sha256');
+      return { hash, ...(hasPieces && hasTree ? { v2Hash: hashBy('sha256') } : {}), addresses, hasNodes };
     },
   };
 }

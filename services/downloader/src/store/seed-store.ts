@@ -1,13 +1,21 @@
 import { makeIndexes, type SeedRecord, seedModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 
+interface Seed {
+  readonly taskId: string;
+  readonly tool: string;
+  readonly toolId: string;
+  /** In which its folder is, for its tool. */
+  readonly toolsDir: string;
+}
+
 /** Torrents that stay in their tool for a while after their files were taken over, and downloads that ended while their tool was away. */
 export interface SeedStore {
   init(): Promise<void>;
   /** @param removeAt undefined: it stays for ever. */
-  add(seed: { taskId: string; tool: string; toolId: string; removeAt: Date | undefined }): Promise<void>;
+  add(seed: Seed & { removeAt: Date | undefined }): Promise<void>;
   /** Notes a download that has ended, to be taken out when its tool is back, and all of its folder with it. @param toolId empty: nobody heard it */
-  giveUp(download: { taskId: string; tool: string; toolId: string; removeAt: Date }): Promise<void>;
+  giveUp(download: Seed & { removeAt: Date }): Promise<void>;
   /** One that was given up is tried again. */
   takeBack(taskId: string): Promise<void>;
   /** Its time is over at once, if it was noted. */
@@ -28,12 +36,12 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async init() {
       await makeIndexes(model);
     },
-    async add({ taskId, tool, toolId, removeAt }) {
-      const seed = { tool, tool_id: toolId, remove_at: removeAt ?? null };
+    async add({ taskId, tool, toolId, toolsDir, removeAt }) {
+      const seed = { tool, tool_id: toolId, tools_dir: toolsDir, remove_at: removeAt ?? null };
       await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
     },
-    async giveUp({ taskId, tool, toolId, removeAt }) {
-      const seed = { tool, tool_id: toolId, remove_at: removeAt, is_given_up: true };
+    async giveUp({ taskId, tool, toolId, toolsDir, removeAt }) {
+      const seed = { tool, tool_id: toolId, tools_dir: toolsDir, remove_at: removeAt, is_given_up: true };
       await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
     },
     async takeBack(taskId) {

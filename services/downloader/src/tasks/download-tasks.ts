@@ -153,10 +153,19 @@ export function createDownloadTasks(
     },
     async requireTransferred(id) {
       // By the key alone: an embedded store would go by whether they are done, and look at all downloads that are not.
-      const known = await tasks.find({ keys: partsOf(id) }, { done: 1 }).lean();
-      if (known.some(({ done }) => !done)) throw postponed('waits until what it brought before is transferred', WAIT_FOR_ROOM_MS);
+      const known = await tasks.find({ keys: partsOf(id) }, { done: 1, paused: 1 }).lean<{ done: boolean; paused: boolean }[]>();
+      const open = known.filter(({ done }) => !done);
+      if (open.length > 0) throw waitsFor(open);
     },
   };
+}
+
+/** @param open transfers of the time before, which have not ended */
+function waitsFor(open: readonly { readonly paused: boolean }[]): AppError {
+  // Whoever paused them is the only one who can end this.
+  const isForPeople = open.every(({ paused }) => paused);
+  const until = isForPeople ? 'its paused transfers are resumed or cancelled' : 'what it brought before is transferred';
+  return postponed(`waits until ${until}`, WAIT_FOR_ROOM_MS);
 }
 
 /** How many downloads a replica works on at a time: in all, of a tool, and of a user. */

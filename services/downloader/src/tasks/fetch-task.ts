@@ -54,7 +54,7 @@ export interface FetchTaskOptions {
   readonly bytes: ByteWriter;
   readonly scratch: Scratch;
   /** A network of its own for each file: its connections end with it. */
-  readonly openNetwork: () => FetchNetwork;
+  readonly openNetwork: (userId: number | undefined) => FetchNetwork;
   readonly connections: number;
   /** Of all files of this replica together. */
   readonly rateLimit: RateLimit;
@@ -91,7 +91,7 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
     async run(run, state, save) {
       const { input, signal } = run;
       const saved = fetchOf(state);
-      const network = options.openNetwork();
+      const network = options.openNetwork(run.creator?.id);
       let totalBytes: number | undefined;
       let doneBytes = saved?.parts ? undefined : 0;
       const tell = (bytes: number) => {

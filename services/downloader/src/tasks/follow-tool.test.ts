@@ -23,9 +23,17 @@ const ACTIVE: ToolStatus = { state: 'active', doneBytes: 0, totalBytes: 1, detai
 /** A tool that answers so to every look; what is asked of it and each pause is written down. */
 async function follow(
   answer: (look: number) => ToolStatus | undefined,
-  options: { known?: string; needsReplica?: boolean; keepReserve?: KeepReserve; signal?: AbortSignal } = {},
+  options: {
+    known?: string;
+    needsReplica?: boolean;
+    keepReserve?: KeepReserve;
+    signal?: AbortSignal;
+    resume?: () => Promise<void>;
+    remove?: () => Promise<void>;
+  } = {},
 ) {
   const asked: string[] = [];
+  const counted: number[] = [];
   let looks = 0;
   const tool: ExternalTool = {
     name: 'aria2',
@@ -41,9 +49,10 @@ async function follow(
       return answer(looks);
     },
     pause: async () => {},
-    resume: async () => {},
+    resume: options.resume ?? (async () => {}),
     async remove() {
       asked.push('remove');
+      await options.remove?.();
     },
     removeFrom: async () => {},
     version: async () => '',
@@ -53,7 +62,7 @@ async function follow(
   const context = {
     kit: { keys: { atRest } },
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
-    onBytes: () => {},
+    onBytes: (_tool: string, bytes: number) => void counted.push(bytes),
     keepReserve: options.keepReserve ?? (async () => {}),
     pause: async <T>(_ms?: number, value?: T) => {
       asked.push('pause');
@@ -65,13 +74,14 @@ async function follow(
       ...{ url: seal(atRest, `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
       ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
     }),
+    creator: undefined,
     signal: options.signal ?? new AbortController().signal,
     progress() {},
   };
   const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
     (error: Error) => error.message,
   );
-  return { asked, ended };
+  return { asked, ended, counted };
 }
 
 it.each([
@@ -124,4 +134,33 @@ it('one that is cancelled while a download is ended for the reserve does not wai
   };
   const { ended } = await follow(() => ACTIVE, { keepReserve, signal: gone.signal });
   expect(ended).toBe('cancelled');
+});
+
+const lost = () => Promise.reject(new AppError('DEADLINE_EXCEEDED', 'no answer within 4 s'));
+const PAUSED: ToolStatus = { ...ACTIVE, state: 'paused' };
+
+it.each([
+  ['to resume it', PAUSED, { resume: lost }],
+  ['to take one out that it began before', ACTIVE, { known: 'old', needsReplica: true, remove: lost }],
+  ['to take one out for the reserve of the disk', ACTIVE, { keepReserve: (giveUp: () => Promise<void>) => giveUp(), remove: lost }],
+])('a tool that shows a download, and does not answer when it is told %s, is given up', async (_what, status, options) => {
+  const { asked, ended } = await follow((look) => (look < 100 ? status : { ...ACTIVE, state: 'complete' }), options);
+  expect(ended).toBe('no answer within 4 s');
+  expect(asked.filter((each) => each === 'find')).toHaveLength(6);
+});
+
+it('a download that stays paused however often it is resumed is given up by name, and one that goes on now and then is not', async () => {
+  const complete = { ...ACTIVE, state: 'complete' as const };
+  expect((await follow((look) => (look < 200 ? PAUSED : complete))).ended).toBe('aria2 does not go on with the download');
+  expect((await follow((look) => (look === 200 ? complete : look % 60 ? PAUSED : ACTIVE))).ended).toBe('id');
+});
+
+it('numbers of bytes that no download has are not counted', async () => {
+  const told = [5, 1e308, -1e308, 0.5, 9, Number.MAX_SAFE_INTEGER + 1, 12];
+  const { ended, counted } = await follow((look) => ({
+    ...ACTIVE,
+    doneBytes: told[look - 1] ?? 12,
+    state: look > 7 ? 'complete' : 'active',
+  }));
+  expect([ended, counted]).toEqual(['id', [4, 3]]);
 });

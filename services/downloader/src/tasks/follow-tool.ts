@@ -18,17 +18,19 @@ const MAX_SUCCESSORS = 10;
 const MAX_LOSSES = 5;
 /** A tool that does not answer so many times in a row is given up, as the family does. */
 const MAX_FAILURES = 5;
+/** A download that its tool shows as paused so many times in a row, and that it was told to resume each time, is given up. */
+const MAX_PAUSED = 60;
 
 export interface FollowContext {
   readonly kit: { readonly keys: Pick<ServiceKit['keys'], 'atRest'> };
-  readonly openNetwork: () => FetchNetwork;
+  readonly openNetwork: (userId: number | undefined) => FetchNetwork;
   readonly onBytes: (tool: string, bytes: number) => void;
   readonly keepReserve: KeepReserve;
   /** Between two questions to the tool. @internal given by tests only */
   readonly pause?: typeof delay;
 }
 
-type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'signal' | 'progress'>;
+type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress'>;
 
 /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
 export async function followTool(
@@ -45,6 +47,7 @@ export async function followTool(
   let doneBytes: number | undefined;
   const successors = countTo(MAX_SUCCESSORS, `${tool.name} hands the download on and on`);
   const losses = countTo(MAX_LOSSES, `${tool.name} loses the download again and again`);
+  let pausedLooks = 0;
   for (let failures = 0; ; await pause(POLL_MS, undefined, { signal: run.signal })) {
     run.signal.throwIfAborted();
     try {
@@ -56,7 +59,6 @@ export async function followTool(
         });
       }
       const status = await tool.find(toolId, folder.path, run.signal);
-      failures = 0;
       if (!status) {
         // The tool has forgotten the download. What it has written stays, and the download goes on from there.
         toolId = '';
@@ -75,10 +77,12 @@ export async function followTool(
         losses();
         continue;
       }
-      if (doneBytes !== undefined && status.doneBytes > doneBytes) context.onBytes(tool.name, status.doneBytes - doneBytes);
-      doneBytes = status.doneBytes;
+      if (Number.isSafeInteger(status.doneBytes) && status.doneBytes >= 0) {
+        if (doneBytes !== undefined && status.doneBytes > doneBytes) context.onBytes(tool.name, status.doneBytes - doneBytes);
+        doneBytes = status.doneBytes;
+      }
       run.progress({
-        doneBytes,
+        doneBytes: status.doneBytes,
         totalBytes: status.totalBytes,
         status: `[${tool.name}]: ${status.detail.slice(0, 200)}`,
         phase: 'fetching',
@@ -92,7 +96,11 @@ export async function followTool(
         await folder.remove();
       };
       await unlessAborted(run.signal, context.keepReserve(giveUp));
+      pausedLooks = status.state === 'paused' ? pausedLooks + 1 : 0;
+      if (pausedLooks > MAX_PAUSED) throw new AppError('FAILED_PRECONDITION', `${tool.name} does not go on with the download`);
       if (status.state === 'paused') await tool.resume(toolId);
+      // A tool that fails at one of its calls alone is not followed for ever.
+      failures = 0;
     } catch (error) {
       if (run.signal.aborted) throw error;
       failures += 1;
@@ -122,7 +130,7 @@ async function begin(
   folder: ToolFolder,
   note: (toolId: string) => Promise<void>,
 ): Promise<string> {
-  const network = context.openNetwork();
+  const network = context.openNetwork(run.creator?.id);
   try {
     const source = await vetSource({ policy: network.policy, network }, tool, unseal(context.kit.keys.atRest, run.input.url), run.signal);
     await folder.make();

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ExternalTool, takeOut } from '../tools/external-tool.ts';
-import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
+import { foldersOf, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { WorkingTools } from '../tools/working-tools.ts';
 import { type FollowContext, followTool } from './follow-tool.ts';
@@ -23,6 +23,8 @@ export const savedTool = z.object({
   isHandedOver: z.boolean(),
   /** Tells its transfers from those of a time before, when it succeeded and was then begun anew. Left out by earlier versions. */
   round: z.string().optional(),
+  /** The root of the tools' folders when its tool got it. Left out by earlier versions. */
+  toolsDir: z.string().optional(),
 });
 export type SavedTool = z.output<typeof savedTool>;
 
@@ -85,19 +87,28 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   /** Takes it out of the tool, or notes when that is to be. */
   const release = async (run: ToolRun, tool: ExternalTool, toolId: string, folder: ToolFolder): Promise<void> => {
     const minutes = await tools.seedMinutes(tool.name);
-    if (minutes === 0) return tool.remove(toolId, folder.path);
+    if (minutes === 0) {
+      try {
+        return await tool.remove(toolId, folder.path);
+      } catch (error) {
+        run.signal.throwIfAborted();
+        // What it brought is there: it is not given up for that.
+        run.logger.warn({ err: error, tool: tool.name }, 'a download that is complete is taken out of its tool later');
+      }
+    }
     const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS);
-    await seeds.add({ taskId: run.id, tool: tool.name, toolId, removeAt });
+    await seeds.add({ taskId: run.id, tool: tool.name, toolId, toolsDir, removeAt });
   };
 
   return {
-    async run(run, saved, saveState) {
-      const round = saved ? saved.round : randomBytes(8).toString('hex');
-      const save = (state: Omit<SavedTool, 'round'>) => saveState({ ...state, round });
-      if (!saved) await options.requireTransferred(run.id);
+    async run(run, before, saveState) {
+      const round = before ? before.round : randomBytes(8).toString('hex');
+      const save = (state: Omit<SavedTool, 'round' | 'toolsDir'>) => saveState({ ...state, round, toolsDir });
+      if (!before) await options.requireTransferred(run.id);
       const tool = await tools.get(run.input.tool);
       await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
+      const saved = await withinRoot(toolsDir, run, tool, before);
       let toolId = saved?.toolId ?? '';
       if (saved && !saved.isHandedOver) await seeds.takeBack(run.id);
       if (!saved?.isFinished) {
@@ -119,24 +130,43 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
     async drop(run, saved, forget) {
-      const tool = await tools.get(run.input.tool);
-      const folder = toolFolder(toolsDir, tool.name, run.id);
+      const { tool } = run.input;
+      const { folder, all } = foldersOf(saved?.toolsDir, toolsDir, tool, run.id);
       // Nothing was begun. What is there may be of transfers of the time before, for which this one waited.
       if (!saved) return folder.removeEmpty();
       if (saved.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
       else {
         try {
-          await takeOut(tool, saved.toolId, folder.path);
+          await takeOut(await tools.get(tool), saved.toolId, folder.path);
         } catch (error) {
-          run.logger.warn({ err: error, tool: tool.name }, 'a download that has ended is taken out of its tool when that answers');
-          return seeds.giveUp({ taskId: run.id, tool: tool.name, toolId: saved.toolId, removeAt: new Date(kit.clock()) });
+          run.logger.warn({ err: error, tool }, 'a download that has ended is taken out of its tool when that answers');
+          const { toolId } = saved;
+          return seeds.giveUp({
+            ...{ taskId: run.id, tool, toolId, toolsDir: saved.toolsDir ?? toolsDir },
+            removeAt: new Date(kit.clock()),
+          });
         }
       }
-      await folder.remove();
+      for (const each of all) await each.remove();
       // Tried again it would look for what has gone, or take it for what was transferred.
       if (saved.isFinished) await forget();
     },
   };
+}
+
+/** What the tool got for a folder in another root than ours by now goes: the download begins anew. @returns what there is to go on from */
+async function withinRoot(
+  toolsDir: string,
+  run: ToolRun,
+  tool: ExternalTool,
+  saved: SavedTool | undefined,
+): Promise<SavedTool | undefined> {
+  if (!saved || saved.isHandedOver || (saved.toolsDir ?? toolsDir) === toolsDir) return saved;
+  const { folder } = foldersOf(saved.toolsDir, toolsDir, tool.name, run.id);
+  run.logger.warn({ tool: tool.name }, 'a download begins anew: WHARF_TOOLS_DIR is another one');
+  await takeOut(tool, saved.toolId, folder.path);
+  await folder.remove();
+  return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
 }
 
 function isPause(signal: AbortSignal): boolean {

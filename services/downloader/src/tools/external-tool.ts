@@ -15,8 +15,8 @@ export interface ToolStatus {
 /** What a tool is to fetch, vetted. */
 export type ToolSource =
   | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'magnet'; readonly url: string; readonly hash: string }
-  | { readonly kind: 'torrent'; readonly content: Buffer; readonly hash: string }
+  | { readonly kind: 'magnet'; readonly url: string; readonly hash: string; readonly v2Hash?: string }
+  | { readonly kind: 'torrent'; readonly content: Buffer; readonly hash: string; readonly v2Hash?: string }
   | { readonly kind: 'metalink'; readonly content: Buffer };
 
 /** A program that downloads for us into a folder that we can read too. All calls throw what its client throws. */

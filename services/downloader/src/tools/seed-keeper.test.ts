@@ -69,6 +69,35 @@ it.each([
   expect(await readdir(join(dir.path, 'aria2'))).toEqual(isThere ? [] : ['task']);
 });
 
+it('a torrent is taken out where its tool got it, though WHARF_TOOLS_DIR is another one by now, and its files go in both', async () => {
+  const dir = await makeTempDir('seed-keeper');
+  onTestFinished(() => dir.remove());
+  const folders = ['before', 'now'].map((root) => join(dir.path, root, 'qbittorrent', 'task'));
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'film'), 'a film');
+  }
+  const due = [
+    { ...{ _id: 'task', tool: 'qBittorrent', tool_id: 'a', tools_dir: join(dir.path, 'before') }, remove_at: null, left_files: ['film'] },
+  ];
+  const removed: string[] = [];
+  const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
+  const seeds = {
+    takeDue: async (tool: string) => (tool === 'qBittorrent' ? due.pop() : undefined),
+    end: async () => void tellEnded(),
+  } as unknown as SeedStore;
+  const remove = async (_id: string, place: string) => void removed.push(place);
+  const tools = { get: async () => ({ remove }) } as unknown as Tools;
+  const toolsDir = join(dir.path, 'now');
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir, clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  await isEnded;
+  await keeper.stop();
+  expect(removed).toEqual([folders[0]]);
+  for (const root of ['before', 'now']) expect(await readdir(join(dir.path, root, 'qbittorrent'))).toEqual([]);
+});
+
 it('torrents of a tool that is configured no more are warned of once, and asked for again an hour later', async () => {
   const due = ['one', 'two'].map((_id) => ({ _id, tool: 'aria2', tool_id: 'a', remove_at: null, left_files: [] }));
   const postponed: [string, number][] = [];

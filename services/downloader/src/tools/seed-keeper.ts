@@ -3,7 +3,7 @@ import { unlessAborted } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
 import { takeOut } from './external-tool.ts';
-import { toolFolder } from './tool-folder.ts';
+import { foldersOf } from './tool-folder.ts';
 import { TOOL_NAMES, type Tools } from './tools.ts';
 
 /**
@@ -62,12 +62,12 @@ export function createSeedKeeper(options: {
           await seeds.postpone(seed._id, again, new Date(clock() + FORGOTTEN_MS));
           continue;
         }
-        const folder = toolFolder(toolsDir, seed.tool, seed._id);
+        const { folder, all } = foldersOf(seed.tools_dir, toolsDir, seed.tool, seed._id);
         // It is due again where this process ends meanwhile.
         await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path));
-        for (const name of seed.left_files) await folder.removeResult(name);
+        for (const each of all) for (const name of seed.left_files) await each.removeResult(name);
         // Whoever tries the download again meanwhile has its folder.
-        if ((await seeds.end(seed)) && seed.is_given_up) await folder.remove();
+        if ((await seeds.end(seed)) && seed.is_given_up) for (const each of all) await each.remove();
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');
       }

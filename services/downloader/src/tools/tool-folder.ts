@@ -42,7 +42,7 @@ export interface ToolFolder {
   readonly path: string;
   /** Makes it where it is missing, and does something in it. */
   make(use?: (folder: HeldFolder) => Promise<void>): Promise<void>;
-  /** The names directly in it, without control files, in byte order. @throws ENOENT */
+  /** The names directly in it, without what the tool keeps beside its results, in byte order. @throws ENOENT */
   list(): Promise<string[]>;
   /**
    * The files of one result. Links, and anything else that is neither a file nor a folder, are left out.
@@ -63,8 +63,9 @@ export interface ToolFolder {
 const MAX_NAME_BYTES = 255;
 /** What aria2 puts behind the name of a result for what it keeps of it. */
 const CONTROL_ENDING = '.aria2';
-/** What tools keep beside their results. */
-const CONTROL_FILE = /\.(?:aria2|!qB|part)$|^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
+/** What aria2 calls the descriptions that it was given, or found by a magnet link. */
+const DESCRIPTION = /^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
+const ARIA2 = 'aria2';
 const TASK_FOLDER = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_DEPTH = 64;
 /** Of a download there is one result; of a metalink one for each of its files, 500 at most. */
@@ -108,12 +109,11 @@ export function toolFolder(
       within(async (folder) => {
         // Beside each there may be a file that the tool keeps of it.
         const all = await folder.entries(2 * most.results + 1);
-        if (all.length > 2 * most.results) throw new AppError('FAILED_PRECONDITION', `there are more than ${most.results} results`);
-        const results = all.filter((entry) => entry.isDirectory() || entry.isFile());
-        return results
-          .map(({ name }) => name.toString())
-          .filter((name) => !CONTROL_FILE.test(name))
-          .sort(compareNames);
+        const names = all.filter((entry) => entry.isDirectory() || entry.isFile()).map(({ name }) => name.toString());
+        const results = ofTool === ARIA2 ? withoutControlFiles(names) : names;
+        if (all.length > 2 * most.results || results.length > most.results)
+          throw new AppError('FAILED_PRECONDITION', `there are more than ${most.results} results`);
+        return results.sort(compareNames);
       }),
     async walk(name) {
       if (!isName(name)) throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
@@ -129,7 +129,8 @@ export function toolFolder(
         await within(async (folder) => {
           await folder.remove(name);
           // Nothing has a longer name.
-          if (Buffer.byteLength(name) + CONTROL_ENDING.length <= MAX_NAME_BYTES) await folder.remove(`${name}${CONTROL_ENDING}`);
+          if (ofTool === ARIA2 && Buffer.byteLength(name) + CONTROL_ENDING.length <= MAX_NAME_BYTES)
+            await folder.remove(`${name}${CONTROL_ENDING}`);
         });
       } catch (error) {
         if (!isMissing(error)) throw error;
@@ -145,6 +146,33 @@ export function toolFolder(
       }
     },
   };
+}
+
+/**
+ * The folder of a task whose tool got it while the tools had another root, and where its files may be by now.
+ *
+ * @param before the root of that time; undefined: the same
+ */
+export function foldersOf(
+  before: string | undefined,
+  root: string,
+  tool: string,
+  taskId: string,
+): { folder: ToolFolder; all: ToolFolder[] } {
+  const roots = new Set([before ?? root, root]);
+  const [folder = toolFolder(root, tool, taskId), ...others] = [...roots].map((each) => toolFolder(each, tool, taskId));
+  return { folder, all: [folder, ...others] };
+}
+
+/**
+ * What aria2 has made. A name alone makes no control file: a file may be called so, and what has all bytes has no file for unfinished ones beside it. Nor is
+ * anything inside of a result one.
+ */
+function withoutControlFiles(names: readonly string[]): string[] {
+  const all = new Set(names);
+  const isControl = (name: string) => name.endsWith(CONTROL_ENDING) && all.has(name.slice(0, -CONTROL_ENDING.length));
+  const results = names.filter((name) => !isControl(name) && !DESCRIPTION.test(name));
+  return results.length > 0 ? results : [...names];
 }
 
 /** Whether a tool and we mean the same folder: some put slashes at the end. */
@@ -230,7 +258,7 @@ async function addEntry(
       const safe = safeName(text);
       // Bytes only where a text would be something else.
       const asThere = Buffer.from(text).equals(innerName) ? text : innerName;
-      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, new Found(found, asThere, safe), pace);
+      if (safe !== undefined) await addEntry(result, inner, new Found(found, asThere, safe), pace);
     }
   });
   if (files.length + emptyFolders.length === before) emptyFolders.push(found);

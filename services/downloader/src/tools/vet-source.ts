@@ -2,9 +2,9 @@ import type { EgressPolicy } from '@wharf/egress';
 import { portOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { isMagnet, magnetHash } from '../domain/magnet.ts';
+import { isMagnet, magnetHashes } from '../domain/magnet.ts';
 import { metalinkUrls, unusableMetalink } from '../domain/metalink.ts';
-import { readTorrent } from '../domain/torrent.ts';
+import { readTorrent, type Torrent } from '../domain/torrent.ts';
 import { readBody } from '../fetch/read-body.ts';
 import { type FetchNetwork, openSource } from '../fetch/source.ts';
 import type { ExternalTool, ToolSource } from './external-tool.ts';
@@ -69,7 +69,7 @@ async function vet({ policy, network }: VetContext, tool: ExternalTool, text: st
   if (isTorrent) {
     if (!tool.kinds.has('torrent')) throw unsupported(tool, 'torrent files');
     const content = await fetchDescription(network, url, signal);
-    return { kind: 'torrent', content, hash: await vetTorrent(policy, content, signal) };
+    return { kind: 'torrent', content, ...(await vetTorrent(policy, content, signal)) };
   }
   if (/\.(?:metalink|meta4)$/i.test(url.pathname)) {
     if (!tool.kinds.has('metalink')) throw unsupported(tool, 'metalinks');
@@ -92,7 +92,7 @@ async function vetMagnet(policy: EgressPolicy, text: string, signal: AbortSignal
     if (kept !== undefined) said.push(`${plain}=${kept}`);
   }
   const url = `magnet:?${said.join('&')}`;
-  return { kind: 'magnet', url, hash: magnetHash(url) };
+  return { kind: 'magnet', url, ...magnetHashes(url) };
 }
 
 async function vetted(policy: EgressPolicy, value: string, isTracker: boolean, signal: AbortSignal): Promise<string | undefined> {
@@ -108,12 +108,12 @@ function keptParameter(name: string, value: string): string | undefined {
   return undefined;
 }
 
-/** Looks at every address in a torrent file. @returns its hash */
-async function vetTorrent(policy: EgressPolicy, content: Buffer, signal: AbortSignal): Promise<string> {
-  const { hash, addresses, hasNodes } = await readTorrent(content, MAX_ADDRESSES, createPace(signal));
+/** Looks at every address in a torrent file. @returns its hashes */
+async function vetTorrent(policy: EgressPolicy, content: Buffer, signal: AbortSignal): Promise<Pick<Torrent, 'hash' | 'v2Hash'>> {
+  const { hash, v2Hash, addresses, hasNodes } = await readTorrent(content, MAX_ADDRESSES, createPace(signal));
   if (hasNodes) throw refused();
   for (const { address, isTracker } of addresses) if (address.trim() !== '') await vetAddress(policy, address, isTracker, signal);
-  return hash;
+  return { hash, ...(v2Hash === undefined ? {} : { v2Hash }) };
 }
 
 async function vetMetalink(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<void> {

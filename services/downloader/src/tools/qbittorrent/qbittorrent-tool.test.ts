@@ -147,6 +147,38 @@ describe.each([VERSION_4, VERSION_5, VERSION_5_2])('qBittorrent $version', (reco
   });
 });
 
+it.each([
+  ['a file', { kind: 'torrent', content: Buffer.from(''), hash: HASH, v2Hash: 'b'.repeat(40) }, 'b'.repeat(40)],
+  ['a link to its v1 hash', { kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH }, HASH],
+] as const)('a torrent of both versions is followed by the hash that it has: %s', async (_what, source, first) => {
+  const v2 = 'b'.repeat(64);
+  let torrent: { hash: string; infohash_v1: string; infohash_v2: string } | undefined;
+  const removed: unknown[] = [];
+  const client = {
+    async get(_path: string, query: Readonly<Record<string, string>> = {}) {
+      // As qBittorrent 4.5.2 does it: what it is called by, and nothing else, is found.
+      const isAsked = query['hashes'] === undefined || query['hashes'].split('|').includes(torrent?.hash ?? '');
+      const facts = { state: 'downloading', progress: 0, completed: 0, amount_left: 1, size: 1, save_path: FOLDER };
+      return JSON.stringify(torrent && isAsked ? [{ ...facts, ...torrent }] : []);
+    },
+    async post(path: string, form: unknown) {
+      if (path === 'torrents/add') torrent = { hash: first, infohash_v1: HASH, infohash_v2: source.kind === 'torrent' ? v2 : '' };
+      else removed.push([path, form]);
+      return '';
+    },
+    version: async () => '',
+  };
+  const tool = createQbittorrentTool(client, async () => undefined);
+  const id = await tool.add(source, FOLDER, signal);
+  expect(id).toBe(first);
+  torrent = { hash: v2.slice(0, 40), infohash_v1: HASH, infohash_v2: v2 };
+  const status = await tool.find(id, FOLDER, signal);
+  expect(status?.followedBy).toBe(source.kind === 'torrent' ? undefined : v2.slice(0, 40));
+  expect(await tool.find(id, `${FOLDER}-2`, signal)).toBeUndefined();
+  await tool.remove(id, FOLDER);
+  expect(removed).toEqual([['torrents/delete', { hashes: v2.slice(0, 40), deleteFiles: 'false' }]]);
+});
+
 it('what is left of a torrent whose adding was broken off is taken out when it comes, and nothing in other folders', async () => {
   const torrent = (hash: string, save_path: string) => ({
     ...{ hash, save_path, state: 'downloading', progress: 0, completed: 0, amount_left: 1, size: 1 },

@@ -17,6 +17,9 @@ const infoShape = listOf(
     size: z.number(),
     save_path: z.string(),
     num_seeds: z.number().default(0),
+    // Since 4.4; empty where it has none.
+    infohash_v1: z.string().default(''),
+    infohash_v2: z.string().default(''),
   }),
 );
 
@@ -25,6 +28,8 @@ const COMPLETE = new Set(['uploading', 'stalledUP', 'queuedUP', 'forcedUP', 'pau
 const PAUSED = new Set(['pausedDL', 'stoppedDL']);
 const FAILED = new Set(['error', 'missingFiles']);
 const NAMES_OF = { pause: ['torrents/stop', 'torrents/pause'], resume: ['torrents/start', 'torrents/resume'] } as const;
+/** A torrent's own: kept with the task, and sent with each question. */
+const ID = /^[0-9a-f]{40}$/i;
 /** How often a torrent that was just added is looked for. */
 const LOOKS = 40;
 const LOOK_MS = 250;
@@ -37,11 +42,15 @@ const OURS = { tag: 'wharf', sort: 'added_on', reverse: 'true', limit: '1000' } 
 export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: number) => Promise<unknown> = delay): ExternalTool {
   const list = async (which: Readonly<Record<string, string>>, signal?: AbortSignal) =>
     understood('qBittorrent', infoShape, parseJson(await client.get('torrents/info', which, signal ? { signal } : {})));
-  const info = async (hash: string, signal?: AbortSignal) =>
-    (await list({ hashes: hash }, signal)).find((torrent) => torrent.hash.toLowerCase() === hash);
-  /** What of ours has this id. */
+  const info = async (hashes: readonly string[], signal?: AbortSignal) =>
+    (await list({ hashes: hashes.join('|') }, signal)).find((torrent) => hashes.includes(torrent.hash.toLowerCase()));
+  /** The same of one of ours of both versions: it is known by its v1 hash until it has its metadata, and then by the other one. */
+  const infoOfBoth = async (hashes: readonly string[], signal?: AbortSignal) =>
+    (await info(hashes, signal)) ??
+    (await list(OURS, signal)).find((torrent) => ID.test(torrent.hash) && hashes.some((hash) => hashesOf(torrent).includes(hash)));
+  /** What of ours has this id, or had it. */
   const find = async (hash: string, directory: string, signal?: AbortSignal) => {
-    const torrent = await info(hash, signal);
+    const torrent = await infoOfBoth([hash], signal);
     return torrent && isSameFolder(torrent.save_path, directory) ? torrent : undefined;
   };
   return {
@@ -49,16 +58,16 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
     kinds: new Set(['magnet', 'torrent'] as const),
     needsReplica: false,
     async requireNew(source, directory, signal) {
-      const known = 'hash' in source && (await info(source.hash, signal));
+      const known = 'hash' in source && (await info(namesOf(source), signal));
       if (known) requireIn(directory, known);
     },
     async add(source, directory, signal) {
       if (source.kind !== 'magnet' && source.kind !== 'torrent')
         throw new AppError('UNSUPPORTED_OPERATION', 'qBittorrent takes torrents only');
-      const { hash } = source;
+      const names = namesOf(source);
       const form = new FormData();
       if (source.kind === 'magnet') form.set('urls', source.url);
-      else form.set('torrents', new Blob([new Uint8Array(source.content)], { type: 'application/x-bittorrent' }), `${hash}.torrent`);
+      else form.set('torrents', new Blob([new Uint8Array(source.content)], { type: 'application/x-bittorrent' }), `${source.hash}.torrent`);
       form.set('savepath', directory);
       form.set('autoTMM', 'false');
       form.set('paused', 'false');
@@ -66,13 +75,13 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
       form.set('contentLayout', 'Original');
       form.set('root_folder', 'true');
       form.set('tags', OURS.tag);
-      const known = await info(hash, signal);
+      const known = await infoOfBoth(names, signal);
       if (!known) await client.post('torrents/add', form, { signal });
       for (let look = 0; look < LOOKS; look++) {
-        const torrent = known ?? (await info(hash, signal));
+        const torrent = known ?? (await (look % LEFT_LOOKS === LEFT_LOOKS - 1 ? infoOfBoth : info)(names, signal));
         if (torrent) {
           requireIn(directory, torrent);
-          return hash;
+          return torrent.hash.toLowerCase();
         }
         await pause(LOOK_MS);
         signal.throwIfAborted();
@@ -84,18 +93,21 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
       if (!torrent) return undefined;
       const isComplete = COMPLETE.has(torrent.state) && torrent.amount_left === 0 && torrent.size > 0;
       const isFailed = FAILED.has(torrent.state);
+      const now = torrent.hash.toLowerCase();
       return {
         state: isComplete ? 'complete' : isFailed ? 'failed' : PAUSED.has(torrent.state) ? 'paused' : 'active',
         doneBytes: torrent.completed,
         totalBytes: Math.max(0, torrent.size),
         detail: `${torrent.state}, ${torrent.num_seeds} seeds`,
         error: isFailed ? `qBittorrent says ${torrent.state}` : '',
+        ...(now === id ? {} : { followedBy: now }),
       };
     },
     pause: (id) => callOne(client, NAMES_OF.pause, id),
     resume: (id) => callOne(client, NAMES_OF.resume, id),
     async remove(id, directory) {
-      if (await find(id, directory)) await remove(client, [id]);
+      const torrent = await find(id, directory);
+      if (torrent) await remove(client, [torrent.hash]);
     },
     async removeFrom(directory) {
       for (let look = 0; look < LEFT_LOOKS; look++) {
@@ -113,20 +125,27 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
 }
 
 /** 5.x renamed the calls; the old names are gone there. */
-async function callOne(client: QbittorrentClient, names: readonly string[], hash: string): Promise<void> {
-  for (const name of names) {
-    try {
-      await client.post(name, { hashes: hash });
-      return;
-    } catch (error) {
-      if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
-    }
+async function callOne(client: QbittorrentClient, [name, olderName]: readonly [string, string], hash: string): Promise<void> {
+  try {
+    await client.post(name, { hashes: hash });
+  } catch (error) {
+    if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
+    await client.post(olderName, { hashes: hash });
   }
 }
 
 /** Files stay. */
 async function remove(client: QbittorrentClient, hashes: readonly string[]): Promise<void> {
   await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: 'false' });
+}
+
+/** By which it may be known, each of forty digits. */
+function namesOf({ hash, v2Hash }: { readonly hash: string; readonly v2Hash?: string }): string[] {
+  return v2Hash === undefined ? [hash] : [hash, v2Hash];
+}
+
+function hashesOf({ infohash_v1, infohash_v2 }: { readonly infohash_v1: string; readonly infohash_v2: string }): string[] {
+  return [infohash_v1, infohash_v2].map((hash) => hash.slice(0, 40).toLowerCase());
 }
 
 /** @throws AppError FAILED_PRECONDITION: it is somebody else's */
