@@ -100,20 +100,24 @@ export class Engine {
     }
   }
 
-  /** Removes documents whose time has come, and forgets idle cursors. */
-  tidy(): void {
+  /**
+   * Removes some of the documents whose time has come, and forgets idle cursors.
+   *
+   * @returns true when there may be more: others have their turn first.
+   */
+  tidy(): boolean {
     this.#cursors.killIdle();
     try {
-      for (let isMore = true; isMore; ) {
-        isMore = this.#file.write(
-          () => expireDocuments(this.#catalog, new Date()),
-          () => this.#catalog.reload(),
-        );
-        this.#file.commit();
-      }
+      const isMore = this.#file.write(
+        () => expireDocuments(this.#catalog, new Date()),
+        () => this.#catalog.reload(),
+      );
+      this.#file.commit();
+      return isMore;
     } catch (error) {
       this.#onUnforeseen(error);
       this.#commit();
+      return false;
     }
   }
 
