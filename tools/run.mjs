@@ -159,7 +159,8 @@ function buildPage(nodeBinary, folder) {
   });
   child.once('close', (code) => {
     if (code === 0) return removeOthers(folder);
-    if (code === null) return;
+    // Another process may have built it meanwhile.
+    if (code === null || existsSync(join(folder, 'index.html'))) return;
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'failed.txt'), said.trim().split('\n').at(-1) ?? '');
     note(`the web page could not be built; the API is there all the same:\n${said.trim()}`);
@@ -167,11 +168,12 @@ function buildPage(nodeBinary, folder) {
   return child;
 }
 
-/** Builds of earlier sources. */
+/** Builds of earlier sources; what another process builds just now stays. */
 function removeOthers(folder) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(dirname(folder)))
-    if (name !== basename(folder)) rmSync(join(dirname(folder), name), { recursive: true, force: true });
+    if (name !== basename(folder) && !/\.\d+\.(former\.)?draft$/.test(name))
+      rmSync(join(dirname(folder), name), { recursive: true, force: true });
 }
 
 function hashOf(files) {

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { followStoreClock } from './agreed-clock.ts';
 import { createBusErrors } from './bus/bus-errors.ts';
 import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
@@ -78,13 +79,15 @@ export async function runService<Config extends ProcessConfig>(options: {
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
     await prepareStore(store);
+    const clock = await followStoreClock(store, logger);
     const onBusError = createBusErrors(logger, Date.now);
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
     // Only a process of its own needs gRPC; it takes a while to load.
     const { createGrpcPeers, startGrpcServer } = await import('./grpc.ts');
     const onBroken = (status: unknown, calls: number) => logger.warn({ err: status, calls }, 'a shared stream broke, and calls on it');
     const grpcPeers = createGrpcPeers(config, { tracing, onBroken: config.sharedStreams ? onBroken : undefined });
-    const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, tracing, peers: () => grpcPeers.peers });
+    const opened = { logger, secret: config.secret, store, bus, tracing, clock: clock.now };
+    const kit = createServiceKit({ name: options.name, ...opened, peers: () => grpcPeers.peers });
     const service = options.create(config, kit);
     await service.start();
 
@@ -118,6 +121,7 @@ export async function runService<Config extends ProcessConfig>(options: {
       await service.stop();
       grpcPeers.close();
       await bus.close();
+      clock.stop();
       await store.close();
       await ops.stop(0);
     };

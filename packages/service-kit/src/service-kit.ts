@@ -38,10 +38,11 @@ export function createServiceKit(parts: {
   bus: Bus;
   /** Left out: there are no traces. */
   tracing?: Tracing;
+  /** Milliseconds since 1970; left out: this machine's, where no other process has to agree. */
+  clock?: () => number;
   peers: (tokens: InternalTokens) => Peers;
 }): ServiceKit {
-  const { name, logger, store, bus, tracing = NO_TRACING } = parts;
-  const clock = () => Date.now();
+  const { name, logger, store, bus, tracing = NO_TRACING, clock = () => Date.now() } = parts;
   const keys = deriveKeys(parts.secret);
   const tokens = createInternalTokens(keys.internal, clock);
   const readiness = createReadiness();

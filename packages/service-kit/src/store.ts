@@ -1,5 +1,6 @@
 import { type Connection, createConnection } from 'mongoose';
 import { MAX_KEPT_MS } from './ask-store.ts';
+import { endWritesWithConnections } from './closing-writes.ts';
 
 /** How long an operation may wait for the store to come back, in milliseconds. */
 const SERVER_SELECTION_MS = 5_000;
@@ -10,6 +11,8 @@ const QUERY_MS = 30_000;
 const MAX_CONNECTIONS = 20;
 
 export type StoreConnection = Connection;
+
+endWritesWithConnections();
 
 /**
  * Connects to the store and waits until it answers. Indexes are made by the owners of their collections, not on connecting.

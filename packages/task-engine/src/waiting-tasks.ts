@@ -2,12 +2,7 @@ import type { TaskModels, TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, stamp } from './task-lease.ts';
 import { HELD_STATES, TASK_STATE } from './task-state.ts';
-import { updateEach } from './update-each.ts';
-
-/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
-const WRITE_CONFLICT = 112;
-/** So often one task is asked for, where others are in the way. */
-const MAX_CONFLICTS = 5;
+import { isConflict, MAX_CONFLICTS, updateEach } from './update-each.ts';
 
 /** Tasks that are not to be taken: those with one of the keys, and those that one of the users made. */
 export interface ClosedTo {
@@ -102,11 +97,6 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
       return one ? [one] : [];
     },
   };
-}
-
-/** Whether two waited for what the other one held, and this one was given up: where an engine holds all that a request has looked at until its end. */
-function isConflict(error: unknown): boolean {
-  return error instanceof Error && (Reflect.get(error, 'code') === WRITE_CONFLICT || error.message.includes('deadlock detected'));
 }
 
 /** The tasks that may be taken. */

@@ -44,8 +44,6 @@ export class Engine {
   readonly #onUnforeseen: (error: unknown) => void;
   #queue: QueuedCommand[] = [];
   #isScheduled = false;
-  #isExpiring = false;
-  #isStopped = false;
 
   constructor(file: StoreFile, options: EngineOptions) {
     this.#file = file;
@@ -65,9 +63,8 @@ export class Engine {
     });
   }
 
-  /** Runs everything that waits, at the end: nothing is left unanswered. What is to expire stays for the next start. */
+  /** Runs everything that waits; nothing is left unanswered. */
   drain(): void {
-    this.#isStopped = true;
     while (this.#queue.length > 0) this.runBatch();
   }
 
@@ -103,30 +100,25 @@ export class Engine {
     }
   }
 
-  /** Forgets idle cursors, and removes documents whose time has come: some in this turn, the others in turns with the commands that come meanwhile. */
-  tidy(): void {
+  /**
+   * Removes some of the documents whose time has come, and forgets idle cursors.
+   *
+   * @returns true when there may be more: others have their turn first.
+   */
+  tidy(): boolean {
     this.#cursors.killIdle();
-    if (this.#isExpiring) return;
-    this.#isExpiring = true;
-    this.#expire();
-  }
-
-  #expire(): void {
-    if (this.#isStopped) return;
-    let isMore = false;
     try {
-      isMore = this.#file.write(
+      const isMore = this.#file.write(
         () => expireDocuments(this.#catalog, new Date()),
         () => this.#catalog.reload(),
       );
       this.#file.commit();
+      return isMore;
     } catch (error) {
-      isMore = false;
       this.#onUnforeseen(error);
       this.#commit();
+      return false;
     }
-    this.#isExpiring = isMore;
-    if (this.#isExpiring) setImmediate(() => this.#expire());
   }
 
   #run(command: QueuedCommand): Buffer {

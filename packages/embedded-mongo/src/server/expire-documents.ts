@@ -3,8 +3,8 @@ import type { Catalog } from '../storage/catalog.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { SecondaryIndex } from '../storage/secondary-index.ts';
 
-/** Bounds the time that one transaction takes. */
-const MAX_AT_ONCE = 1000;
+/** Bounds the time that one transaction takes: nothing else is done meanwhile. */
+const MAX_AT_ONCE = 500;
 
 /**
  * Removes documents whose indexed date is older than their TTL index allows; of an array of dates the earliest counts.

@@ -10,6 +10,8 @@ import { type ListenOption, socketPathOf, socketUrl, tcpUrl } from './listen-add
 const MAX_CONNECTIONS = 1000;
 /** Time for the last answers to reach their clients. */
 const END_TIMEOUT_MS = 1000;
+/** Between two steps of removing what is due, in milliseconds: a step takes about as long. */
+const NEXT_STEP_MS = 20;
 
 export interface StoreServerOptions {
   readonly dataDir: string;
@@ -60,11 +62,11 @@ async function serve(file: StoreFile, options: StoreServerOptions): Promise<Stor
   // A killed process has left it: the lock on the data directory is ours.
   if (socketPath !== undefined) rmSync(socketPath, { force: true });
   const url = await listen(server, options.listen, socketPath);
-  const reaper = setInterval(() => engine.tidy(), options.ttlIntervalMs);
+  const stopTidying = tidyNowAndThen(engine, options.ttlIntervalMs);
   return {
     url,
     stop: async () => {
-      clearInterval(reaper);
+      stopTidying();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       engine.drain();
       for (const connection of connections) connection.end();
@@ -79,6 +81,16 @@ async function serve(file: StoreFile, options: StoreServerOptions): Promise<Stor
     },
     abandon: () => file.abandon(),
   };
+}
+
+/** Those that are due at the same time go in several turns. @returns what ends it */
+function tidyNowAndThen(engine: Engine, pauseMs: number): () => void {
+  const tidy = () => {
+    const isMore = engine.tidy();
+    next = setTimeout(tidy, isMore ? NEXT_STEP_MS : pauseMs);
+  };
+  let next = setTimeout(tidy, pauseMs);
+  return () => clearTimeout(next);
 }
 
 function openEngine(file: StoreFile, options: StoreServerOptions, openConnections: () => number): Engine {

@@ -26,6 +26,8 @@ const claimsSchema = z.object({
 /** Nothing longer is looked at: our tokens have about 300 characters. */
 const MAX_TOKEN_LENGTH = 4_096;
 const REMEMBERED_TOKENS = 10_000;
+/** What the clocks of those who sign and those who verify may differ by, in seconds: a login is used at once. */
+const EARLY_S = 30;
 
 export interface LoginTokens {
   sign(claims: LoginClaims): string;
@@ -54,7 +56,11 @@ export function createLoginTokens(key: Buffer, clock: () => number): LoginTokens
 
 function check(token: string, key: Buffer, now: number): LoginClaims {
   try {
-    return claimsSchema.parse(jsonwebtoken.verify(token, key, { algorithms: ['HS256'], clockTimestamp: now }));
+    const claims = claimsSchema.parse(
+      jsonwebtoken.verify(token, key, { algorithms: ['HS256'], clockTimestamp: now, ignoreNotBefore: true }),
+    );
+    if (claims.nbf > now + EARLY_S) throw new jsonwebtoken.NotBeforeError('jwt not active', new Date(claims.nbf * 1000));
+    return claims;
   } catch (cause) {
     throw new AppError('UNAUTHENTICATED', refusal(cause), { cause });
   }

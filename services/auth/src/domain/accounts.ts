@@ -44,9 +44,11 @@ export interface Accounts {
    * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS
    */
   updateSelf(id: number, input: OwnInput): Promise<number>;
-  /** Deletes a user with sessions, keys and passwords. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
+  /** Deletes a user with sessions, keys and passwords; half done, the user is disabled. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
   remove(id: number): Promise<number>;
 }
+
+type Write = (before: User, after: User) => Promise<boolean>;
 
 /** How often an update is tried again when another call changed the same user's password meanwhile. */
 const MAX_TRIES = 5;
@@ -60,7 +62,7 @@ export function createAccounts(parts: AccountParts): Accounts {
     return user;
   };
   /** Writes fields of a user, and ends the user's sessions where that is due. An empty hash keeps the password. */
-  const change = async (id: number, fields: Partial<User>, write: (before: User, after: User) => Promise<boolean>): Promise<number> => {
+  const apply = async (id: number, fields: Partial<User>, write: Write): Promise<void> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = await get(id);
       const { passwordHash = '', ...rest } = fields;
@@ -69,9 +71,13 @@ export function createAccounts(parts: AccountParts): Accounts {
       if (!(await write(before, after))) continue;
       const endsSessions = after.pwdTs !== before.pwdTs || after.username !== before.username || after.disabled !== before.disabled;
       if (endsSessions) await parts.endSessionsOf(id);
-      return parts.changed();
+      return;
     }
     throw new AppError('STALE_VERSION', 'the user was changed by somebody else at the same time, try again');
+  };
+  const change = async (id: number, fields: Partial<User>, write: Write): Promise<number> => {
+    await apply(id, fields, write);
+    return parts.changed();
   };
 
   return {
@@ -105,9 +111,11 @@ export function createAccounts(parts: AccountParts): Accounts {
     async remove(id) {
       const user = await get(id);
       if (user.role !== ROLE.general) throw new AppError('FAILED_PRECONDITION', 'cannot delete admin or guest');
-      await users.remove(id);
+      // The record goes last: where the store goes away on the way, the user is there, disabled, and is deleted by another call.
+      await apply(id, { disabled: true }, users.replace);
       await parts.endSessionsOf(id);
       await parts.removeBelongings(id);
+      await users.remove(id);
       return parts.changed();
     },
   };
