@@ -1,5 +1,4 @@
 import { AppError } from '@wharf/errors';
-import { parentPath } from '@wharf/paths';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -25,6 +24,8 @@ export interface IndexKeeperOptions {
   readonly onError: (error: unknown) => void;
   /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
   readonly maxEntries?: number | undefined;
+  /** As WalkerOptions has it. */
+  readonly standsAfterMs?: number | undefined;
 }
 
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */
@@ -41,8 +42,6 @@ export interface IndexKeeper extends ChangeNotes, IndexCommands {
 
 /** Work that another replica left is found within this time, in milliseconds. */
 const POLL_MS = 5_000;
-/** More changed paths than this at once count as changes of their folders. */
-const MAX_CHANGES = 20_000;
 
 export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const { snapshot, clock, onError } = options;
@@ -69,17 +68,16 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
   const apply = applying(onError);
   const walker = createIndexWalker({
-    snapshot,
+    ...options,
     folderCache: { read: (located, read) => options.folderCache().read(located, read) },
-    owner: options.owner,
-    clock,
-    onError,
-    maxEntries: options.maxEntries,
     async onProgress(index) {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
     },
-    betweenPortions: (index, current) => apply(index, current, overtaken.take()),
+    async betweenPortions(index, current, isUnderWay) {
+      const ready = overtaken.take((paths) => !paths.some(isUnderWay));
+      await apply(index, current, ready);
+    },
   });
 
   const follow = repeatable(async () => {
@@ -116,7 +114,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     index: indexOf,
     noteChanges(paths) {
       if (isClosed) return;
-      for (const path of paths) changes.note(changes.size() < MAX_CHANGES ? path : parentPath(path));
+      for (const path of paths) changes.note(path);
       follow.run();
     },
     noteMove(source, target) {
