@@ -5,6 +5,7 @@ import { makeDirectory } from '../../src/domain/changing/operations/make-directo
 import { removeEntries } from '../../src/domain/changing/operations/remove-entries.ts';
 import { renameEntry } from '../../src/domain/changing/operations/rename-entry.ts';
 import { beginUpload } from '../../src/domain/changing/upload.ts';
+import { applyChanges } from '../../src/domain/search/index-changes.ts';
 import type { SearchIndex } from '../../src/domain/search/search-index.ts';
 import { bytesOf, mpath, vpath } from '../../src/domain/testing/memory-tree.ts';
 import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once.ts';
@@ -119,6 +120,38 @@ describe('a build', () => {
     const found = await world.found();
     expect(found.slice(-2)).toEqual(['/good', '/good/file']);
     expect(found.length).toBeLessThan(2 + 1 + 200);
+  });
+
+  it('holds up no other storage where one takes long for its folders, and begins while they are read', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/slow', driver: 'Slow' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] }, standsAfterMs: 1 });
+    for (let folder = 0; folder < 40; folder += 1) {
+      await driver.storeOf().write(mpath(`/${folder}/slowly`), bytesOf(''), { overwrite: true });
+    }
+    await world.memory.put('/good/a/b/c/first');
+    const held = Promise.withResolvers<void>();
+    driver.afterListing(async (path) => (path === '/' ? undefined : held.promise));
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('first', ['/good/a/b/c/first']);
+    await upload(world, '/good/d/e/second');
+    await world.finds('second', ['/good/d/e/second']);
+    expect(await world.found('slowly')).toEqual([]);
+    held.resolve();
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found('slowly')).toHaveLength(40);
+
+    const before = driver.listings();
+    const again = Promise.withResolvers<void>();
+    driver.afterListing(async (path) => (path === '/' ? undefined : again.promise));
+    for (let folder = 0; folder < 5; folder += 1) await upload(world, `/slow/new${folder}/file`);
+    await waitFor('the folders that are read', () => driver.listings() >= before + 4);
+    await world.memory.put('/good/third');
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('third', ['/good/third']);
+    again.resolve();
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found('slowly')).toHaveLength(40);
   });
 
   it('leaves out what no path leads to: a name too deep to be asked for', async () => {
@@ -285,6 +318,25 @@ describe('the index follows', () => {
     await removeEntries(world.operation(), { dir: '/', names: ['empty', 'made'] });
     await world.finds('', ['/papers', '/papers/one.txt', '/music', '/music/song.mp3', '/music/sub', '/music/sub/two.txt']);
     expect(world.errors).toEqual([]);
+  });
+
+  it('changes in other storages where one does not answer, whose folder is listed when it does', async () => {
+    const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] } });
+    await world.build();
+    const { snapshot } = world.memory;
+    const index = await world.keeper.index(snapshot);
+    const { generation } = await index.readState();
+    await driver.storeOf().write(mpath('/one'), bytesOf(''), { overwrite: true });
+    await world.memory.put('/good/other');
+    driver.beforeCalls(() => new Promise(() => undefined));
+    await applyChanges(index, snapshot, [[vpath('/hanging/one')], [vpath('/hanging/two')], [vpath('/good/other')]], 1);
+    expect(await world.found()).toEqual(['/good', '/good/other', '/hanging']);
+    expect(await index.queued(generation, 10)).toMatchObject([{ path: '/hanging' }]);
+    driver.beforeCalls(async () => undefined);
+    world.keeper.wake();
+    await world.finds('one', ['/hanging/one']);
   });
 
   it('nothing that it does not cover', async () => {

@@ -43,6 +43,7 @@ export interface KeeperWorldOptions {
   readonly owner?: string;
   readonly clock?: () => number;
   readonly maxEntries?: number;
+  readonly standsAfterMs?: number;
 }
 
 const ON = { search_index: 'database' };
@@ -65,6 +66,7 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
     report: async (progress) => void reports.push(progress),
     onError: (error) => errors.push(error),
     maxEntries: options.maxEntries,
+    standsAfterMs: options.standsAfterMs,
   });
   const folderCache = createFolderCache(Date.now, keeper.noteListing);
   const world: KeeperWorld & { dir: TempDir } = {

@@ -1,7 +1,7 @@
 import { isWithin } from '@wharf/paths';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseKeywords } from '../../src/domain/search/keywords.ts';
-import type { SearchHit, SearchIndex, SearchQuery } from '../../src/domain/search/search-index.ts';
+import type { SearchHit, SearchIndex, SearchQuery, Territory } from '../../src/domain/search/search-index.ts';
 import { NO_DEPTH_LIMIT } from '../../src/domain/search/search-index.ts';
 import { actor } from '../../src/domain/testing/memory-tree.ts';
 import { ruleRecord } from '../../src/domain/testing/records.ts';
@@ -207,6 +207,20 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       await index.requeue(path('/'), 5, true);
       expect((await queued(5)).map((each) => each.path)).toEqual(['/', '/a']);
       expect(await index.findFolder(path('/a/b'))).toEqual({ path: '/a/b', depth: 0 });
+    });
+
+    it('tells what is queued without some storages, but with those that are mounted below them', async () => {
+      await index.put(path('/'), [folder('a'), folder('ab'), folder('c')], GENERATION);
+      await index.put(path('/a'), [folder('b'), folder('x')], GENERATION);
+      await index.put(path('/a/b'), [folder('y')], GENERATION);
+      const queued = async (...except: Territory[]) => (await index.queued(GENERATION, 10, except)).map((each) => each.path).toSorted();
+      const all = ['/', '/a', '/a/b', '/a/b/y', '/a/x', '/ab', '/c'];
+      expect(await queued()).toEqual(all);
+      expect(await queued({ place: path('/a'), without: [] })).toEqual(['/', '/ab', '/c']);
+      expect(await queued({ place: path('/a'), without: [path('/a/b')] })).toEqual(['/', '/a/b', '/a/b/y', '/ab', '/c']);
+      expect(await queued({ place: path('/'), without: [path('/a/b'), path('/c')] })).toEqual(['/a/b', '/a/b/y', '/c']);
+      expect(await queued({ place: path('/a/b'), without: [] }, { place: path('/c'), without: [] })).toEqual(['/', '/a', '/a/x', '/ab']);
+      expect(await queued({ place: path('/'), without: [] })).toEqual([]);
     });
 
     it('keeps one state, which changes only from what it is', async () => {

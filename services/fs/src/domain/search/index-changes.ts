@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import { baseName, childPath, isWithin, parentPath, pathSegments, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { getEntry } from '../reading/get-entry.ts';
@@ -8,15 +9,29 @@ import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
+/** A storage that has not answered by then, in milliseconds, holds up the changes in others no longer: its folder is queued. */
+const LATE_MS = 5_000;
+
 /** One path that changed, or the source and the target of a move. */
 export type ChangedPaths = readonly VirtualPath[];
 
-/** Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. @throws AppError of the index */
-export async function applyChanges(index: SearchIndex, snapshot: Snapshot, changes: Iterable<ChangedPaths>): Promise<void> {
+/**
+ * Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. @param lateMs another time is given by tests only
+ *
+ * @throws AppError of the index
+ */
+export async function applyChanges(
+  index: SearchIndex,
+  snapshot: Snapshot,
+  changes: Iterable<ChangedPaths>,
+  lateMs = LATE_MS,
+): Promise<void> {
   const scope = indexScope(snapshot);
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
   let refusal: AppError | undefined;
+  /** Places of storages that did not answer in time: they are not asked again. */
+  const late = new Set<VirtualPath>();
   for (const paths of changes) {
     const [source, target] = paths;
     if (source !== undefined && target !== undefined && (await applyMove(source, target))) continue;
@@ -29,7 +44,7 @@ export async function applyChanges(index: SearchIndex, snapshot: Snapshot, chang
     const above = await index.findFolder(parentPath(target));
     if (!above || above.depth === 0 || isLeftOut(target)) return false;
     const [before, after] = [await look(source), await look(target)];
-    if (before !== 'gone' || after === 'gone' || after === 'unknown' || !after.isDirectory) return false;
+    if (before !== 'gone' || typeof after === 'string' || !after.isDirectory) return false;
     return index.move(source, target);
   }
 
@@ -42,6 +57,7 @@ export async function applyChanges(index: SearchIndex, snapshot: Snapshot, chang
     const top = childPath(changed.path, name);
     const entry = await look(top);
     if (entry === 'unknown') return;
+    if (entry === 'late') return index.requeue(changed.path, generation, false);
     if (entry === 'gone') return index.remove(changed.path, [name]);
     const isKnown = entry.isDirectory && (await index.findFolder(top)) !== undefined;
     try {
@@ -65,10 +81,17 @@ export async function applyChanges(index: SearchIndex, snapshot: Snapshot, chang
     );
   }
 
-  async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
+  async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown' | 'late'> {
+    const place = snapshot.table.locate(path)?.mountedAt ?? path;
+    if (late.has(place)) return 'late';
+    const signal = AbortSignal.timeout(lateMs);
     try {
-      return (await getEntry(snapshot, path)).entry;
+      return (await unlessAborted(signal, getEntry(snapshot, path, { signal }))).entry;
     } catch (error) {
+      if (signal.aborted) {
+        late.add(place);
+        return 'late';
+      }
       if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'MOUNT_NOT_FOUND')) return 'gone';
       if (AppError.is(error)) return 'unknown';
       throw error;

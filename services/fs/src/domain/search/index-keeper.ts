@@ -24,6 +24,8 @@ export interface IndexKeeperOptions {
   readonly onError: (error: unknown) => void;
   /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
   readonly maxEntries?: number | undefined;
+  /** As WalkerOptions has it. */
+  readonly standsAfterMs?: number | undefined;
 }
 
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */
@@ -66,17 +68,16 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
   const apply = applying(onError);
   const walker = createIndexWalker({
-    snapshot,
+    ...options,
     folderCache: { read: (located, read) => options.folderCache().read(located, read) },
-    owner: options.owner,
-    clock,
-    onError,
-    maxEntries: options.maxEntries,
     async onProgress(index) {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
     },
-    betweenPortions: (index, current) => apply(index, current, overtaken.take()),
+    async betweenPortions(index, current, isUnderWay) {
+      const ready = overtaken.take((paths) => !paths.some(isUnderWay));
+      await apply(index, current, ready);
+    },
   });
 
   const follow = repeatable(async () => {

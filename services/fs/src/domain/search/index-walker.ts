@@ -1,15 +1,16 @@
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
-import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { MAX_WALKED_ENTRIES, tooMany } from '../../driver-contract/walk-bound.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
 import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { createFolderRuns, type FolderRuns } from './folder-runs.ts';
 import { editState, ended } from './index-jobs.ts';
 import { type IndexScope, indexScope } from './index-scope.ts';
 import { createListedAhead } from './listed-ahead.ts';
 import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';
-import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
+import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex, type Territory } from './search-index.ts';
 
 export interface WalkerOptions {
   readonly snapshot: () => Promise<Snapshot>;
@@ -21,14 +22,15 @@ export interface WalkerOptions {
   readonly onProgress: (index: SearchIndex) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
-  readonly maxEntries: number | undefined;
-  /** Called between portions, while nothing of a folder is under way. */
-  readonly betweenPortions: (index: SearchIndex, snapshot: Snapshot) => Promise<void>;
+  readonly maxEntries?: number | undefined;
+  /** Called between portions. @param isUnderWay whether a folder of the storage of a path is being read */
+  readonly betweenPortions: (index: SearchIndex, snapshot: Snapshot, isUnderWay: (path: VirtualPath) => boolean) => Promise<void>;
+  /** After this time others go on beside a folder, in milliseconds; as FolderRuns has it unless told. */
+  readonly standsAfterMs?: number | undefined;
 }
 
-/** Folders that are taken off the queue at a time, and of those how many are read at once. */
+/** Folders that are taken off the queue at a time. */
 const PORTION = 32;
-const PARALLEL = 4;
 /** A storage whose folders failed this often in one walk is left out of its rest. */
 const MAX_FAILURES = 3;
 const HEARTBEAT_MS = 5_000;
@@ -50,7 +52,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
   /** The job that this process has begun with, by generation and order. */
   let begun = '';
 
-  const walkOn = async (index: SearchIndex, signal: AbortSignal): Promise<void> => {
+  const walkOn = async (index: SearchIndex, runs: FolderRuns, signal: AbortSignal): Promise<void> => {
     const tally: Tally = { failures: new Map(), entries: new Map(), error: '' };
     const ahead = createListedAhead();
     while (!signal.aborted) {
@@ -63,9 +65,19 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
           begun = jobKey(state);
           continue;
         }
-        if (!state.job.isPrepared) state = await prepare(index, snapshot, scope, state, state.job);
-      } else if (state.mounts) state = await followMounts(index, scope, state);
-      const queued = await index.queued(state.generation, PORTION);
+        if (!state.job.isPrepared) {
+          // What is read for what was ordered before would come into the new index.
+          await runs.stop();
+          state = await prepare(index, snapshot, scope, state, state.job);
+        }
+      } else if (state.mounts) state = await followMounts(index, scope, state, runs);
+      // While it is asked, some of them may end: then it is asked again.
+      const standing = runs.size();
+      const queued = await index.queued(state.generation, PORTION + standing, territories(snapshot, runs.full()));
+      if (standing > 0 && queued.every(({ path }) => runs.isUnderWay(path))) {
+        await runs.next();
+        continue;
+      }
       if (queued.length === 0) {
         // Whoever claims the queue next goes on with it.
         await unlessAborted(() => index.makeFast(), signal);
@@ -75,19 +87,15 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         await options.onProgress(index);
         continue;
       }
-      const walk: IndexWalk = {
-        snapshot,
-        scope,
-        folderCache: options.folderCache,
-        index,
-        generation: state.generation,
-        isFresh: state.job !== undefined,
-        ahead,
-        signal,
-      };
-      await inParallel(queued, PARALLEL, ({ path }) => walkFolder(walk, path, tally, options));
-      await options.betweenPortions(index, snapshot);
-      if (state.job) await options.onProgress(index);
+      const { generation, job } = state;
+      const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
+      const placeOf = (path: VirtualPath) => snapshot.table.locate(path)?.mountedAt ?? path;
+      await runs.read(
+        queued.map(({ path }) => ({ path, place: placeOf(path) })),
+        (path, reading) => walkFolder({ ...walk, signal: reading }, path, tally, options),
+      );
+      await options.betweenPortions(index, snapshot, (path) => runs.stands(placeOf(path)));
+      if (job) await options.onProgress(index);
     }
   };
 
@@ -105,10 +113,12 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         );
       }, HEARTBEAT_MS);
       heartbeat.unref();
+      const runs = createFolderRuns(current.signal, options.standsAfterMs);
       try {
-        await walkOn(index, current.signal);
+        await walkOn(index, runs, current.signal);
       } finally {
         clearInterval(heartbeat);
+        await runs.stop();
         abort = undefined;
         await index.release(options.owner);
       }
@@ -117,6 +127,14 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
     isWalking: () => abort !== undefined,
     interrupt: () => abort?.abort(),
   };
+}
+
+/** What the storages at some places have in the index, without those that are mounted below them. */
+function territories({ table }: Snapshot, places: readonly VirtualPath[]): Territory[] {
+  return places.map((place) => {
+    const below = table.mounts.filter(({ mountedAt }) => mountedAt !== place && isWithin(place, mountedAt));
+    return { place, without: below.map(({ mountedAt }) => mountedAt) };
+  });
 }
 
 /** What one walk met, for each storage by its place. */
@@ -213,11 +231,12 @@ async function prepareUpdate(
 }
 
 /** Follows the storages: what is indexed of a storage that is gone is removed, a new or changed storage is queued. */
-async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState): Promise<IndexState> {
+async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState, runs: FolderRuns): Promise<IndexState> {
   const before = state.mounts ?? {};
   const places = new Set([...Object.keys(before), ...Object.keys(scope.mounts)]);
   const changed = [...places].filter((place) => before[place] !== scope.mounts[place]) as VirtualPath[];
   if (changed.length === 0) return state;
+  await runs.stop();
   for (const place of changed) {
     const name = baseName(place);
     const isGone = scope.mounts[place] === undefined;
@@ -251,13 +270,4 @@ async function unlessAborted(action: () => Promise<void>, signal: AbortSignal): 
   } finally {
     listening.abort();
   }
-}
-
-async function inParallel<Item>(items: readonly Item[], width: number, work: (item: Item) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (const item of rest) await work(item);
-    }),
-  );
 }

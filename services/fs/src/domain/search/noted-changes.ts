@@ -11,8 +11,8 @@ const MOST = 2;
 export interface NotedChanges {
   note(...paths: ChangedPaths): void;
   size(): number;
-  /** All of them, which are forgotten here. */
-  take(): ChangedPaths[];
+  /** All of them, which are forgotten here. @param isReady the others stay */
+  take(isReady?: (paths: ChangedPaths) => boolean): ChangedPaths[];
 }
 
 /** They wait for a storage that answers slowly, or for an index that cannot be opened, while others go on changing theirs. */
@@ -31,11 +31,13 @@ export function createNotedChanges(): NotedChanges {
       for (const path of paths) if (isBelow(MOST)) add([parentPath(path)]);
     },
     size: () => noted.size,
-    take() {
-      const taken = [...noted.values()];
-      noted.clear();
-      length = 0;
-      return taken;
+    take(isReady = () => true) {
+      const taken = [...noted].filter(([, paths]) => isReady(paths));
+      for (const [key] of taken) {
+        length -= key.length;
+        noted.delete(key);
+      }
+      return taken.map(([, paths]) => paths);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace, type Pace } from '@wharf/pace';
+import { createPace, type Pace, unlessAborted } from '@wharf/pace';
 import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type VirtualPath } from '@wharf/paths';
 import { takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
@@ -93,7 +93,8 @@ async function contentsOf(
   const virtual = new Map(snapshot.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
   const attempt = async <Result>(read: () => Promise<Result>): Promise<Result | undefined> => {
     try {
-      return await read();
+      // Not every storage reacts, and some are only being opened.
+      return await unlessAborted(signal, read());
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
       throw new FolderUnreadable(path, located?.mountedAt ?? path, error);

@@ -56,6 +56,12 @@ export interface SearchAnswer {
   readonly total: number;
 }
 
+/** The folders of one storage: its place and all below it, but for what is at and below other places. */
+export interface Territory {
+  readonly place: VirtualPath;
+  readonly without: readonly VirtualPath[];
+}
+
 /** What an admin ordered. */
 export interface IndexJob {
   readonly kind: 'build' | 'update';
@@ -136,8 +142,8 @@ export interface SearchIndex {
   openFolder(path: VirtualPath, depth: number, generation: number): Promise<void>;
   /** Queues a folder that the index has, and with `isDeep` all below it too. */
   requeue(path: VirtualPath, generation: number, isDeep: boolean): Promise<void>;
-  /** Some of the folders queued under this generation. They stay queued. */
-  queued(generation: number, limit: number): Promise<readonly IndexedFolder[]>;
+  /** Some of the folders queued under this generation. They stay queued. @param except those of these storages are not asked for */
+  queued(generation: number, limit: number, except?: readonly Territory[]): Promise<readonly IndexedFolder[]>;
   /** Takes folders off the queue; with `isDeep` all below them too. */
   settle(paths: readonly VirtualPath[], isDeep?: boolean): Promise<void>;
 

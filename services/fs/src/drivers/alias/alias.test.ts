@@ -282,6 +282,51 @@ describe('alias: files that are open below', () => {
     expect(await textOf(honest, '/file')).toBe('text');
   });
 
+  it('writers of one file at the same time are refused where the first folder shows what none of them has sent', async () => {
+    const [liar, honest, other] = [new MemoryDriver(), new MemoryDriver(), new MemoryDriver()];
+    for (const folder of [liar, honest]) await put(folder, '/file', 'text');
+    await put(other, '/other', 'evil');
+    let begun = 0;
+    const areBegun = Promise.withResolvers<void>();
+    const store: typeof liar.write = async (...call) => {
+      begun += 1;
+      if (begun === 3) areBegun.resolve();
+      await areBegun.promise;
+      return liar.write(...call);
+    };
+    const folders = new Map<string, StorageDriver>([
+      ['/a', decorated({ ...operationsOf(liar), write: store, read: (_, range, options) => other.read(at('/other'), range, options) })],
+      ['/b', honest],
+    ]);
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    await Promise.all(['one!', 'two!', 'six!'].map((text) => refuses('CONTENT_CORRUPT', put(driver, '/file', text))));
+    expect(await textOf(honest, '/file')).toBe('text');
+  });
+
+  it('a new file that is replaced while it comes into several folders is in all of them', async () => {
+    const [first, second] = [new MemoryDriver(), new MemoryDriver()];
+    const goesOn = Promise.withResolvers<void>();
+    let reads = 0;
+    const read: typeof first.read = async (...call) => {
+      reads += 1;
+      if (reads === 1) await goesOn.promise;
+      return first.read(...call);
+    };
+    const folders = new Map<string, StorageDriver>([
+      ['/a', decorated({ ...operationsOf(first), read })],
+      ['/b', second],
+    ]);
+    const openMount = async (path: string) => folders.get(path) as StorageDriver;
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    const one = put(driver, '/file', 'one!');
+    await expect.poll(() => reads).toBe(1);
+    await put(driver, '/file', 'two!');
+    goesOn.resolve();
+    await one;
+    expect([await textOf(first, '/file'), await textOf(second, '/file')]).toEqual(['two!', 'two!']);
+  });
+
   it('a writer whose file another one has replaced already, whose folder has not said so yet, is done', async () => {
     const policies = write('all');
     const [first, second] = [new MemoryDriver(), new MemoryDriver()];
@@ -322,7 +367,7 @@ describe('alias: files that are open below', () => {
     let reads = 0;
     const read: typeof first.read = async (...call) => {
       reads += 1;
-      await isChanged.promise;
+      if (reads === 1) await isChanged.promise;
       return first.read(...call);
     };
     const second = new MemoryDriver();

@@ -49,6 +49,10 @@ interface Writes {
   running: number;
   /** How many of them the first folder has taken. */
   taken: number;
+  /** The folders that take them. */
+  readonly targets: Map<Place, StorageDriver>;
+  /** Digests of what the latest of them were sent. */
+  readonly sent: string[];
   /** Those that the first folder has not answered yet. */
   readonly firsts: Set<Promise<unknown>>;
 }
@@ -56,6 +60,8 @@ interface Writes {
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
 const PARALLEL_LOOKS = 8;
+/** So many contents are remembered of writes of one path. */
+const MAX_SENT = 1_000;
 
 /** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths); what opening says where none of the folders works */
 export async function openAlias(settings: AliasSettings, context: OpenContext): Promise<StorageDriver> {
@@ -193,27 +199,32 @@ class AliasDriver implements StorageDriver {
     const there = await this.#having(where, options);
     if (there.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
     if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
-    const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
+    const chosen = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
+    const writes: Writes = this.#writes.get(file) ?? { running: 0, taken: 0, sent: [], targets: new Map(), firsts: new Set() };
+    const [target, ...more] = this.#withOthers(chosen, writes, where);
     if (target === undefined) throw storageError('STORAGE_READ_ONLY');
     if (where.group.places.length === 1) return operationOf(target.driver, 'write')(where.path, content, options);
-    const writes: Writes = this.#writes.get(file) ?? { running: 0, taken: 0, firsts: new Set() };
     this.#writes.set(file, writes);
     writes.running += 1;
+    for (const { place, driver } of [target, ...more]) writes.targets.set(place, driver);
     try {
       const sent = createHash('sha256');
       const before = writes.taken;
-      const passed = more.length > 0 ? hashed(content, sent) : content;
+      const passed = hashed(content, sent, () => noteSent(writes, sent));
       const first = operationOf(target.driver, 'write')(where.path, passed, options).then((stored) => {
         writes.taken += 1;
         return stored;
       });
       writes.firsts.add(first);
       const entry = await first.finally(() => writes.firsts.delete(first));
+      // A storage may have all of a content, and say so, before it asks for its end.
+      const sha256 = noteSent(writes, sent);
       for (const { driver } of more) {
-        await this.#copyOn(where.path, target.driver, driver, options, sent.copy().digest('hex')).catch(async (error: unknown) => {
+        await this.#copyOn(where.path, target.driver, driver, options, sha256).catch(async (error: unknown) => {
           if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
           // Another write has replaced this one meanwhile, and gives the others what it was sent.
           if (!(await isReplaced(writes, before, options))) throw error;
+          if (!(await this.#hasSent(where.path, target.driver, writes, options))) throw error;
         });
       }
       return entry;
@@ -221,6 +232,31 @@ class AliasDriver implements StorageDriver {
       writes.running -= 1;
       if (writes.running === 0) this.#writes.delete(file);
     }
+  }
+
+  /** Where each of several folders takes a write, those of the writes under way take it too: one may have made the file in some of them by now. */
+  #withOthers(chosen: readonly Found[], { targets }: Writes, { group }: Where): readonly Pick<Found, 'place' | 'driver'>[] {
+    if (!['all', 'all_strict', 'deterministic_or_all'].includes(this.#settings.put)) return chosen;
+    const drivers = new Map([...targets, ...chosen.map(({ place, driver }) => [place, driver] as const)]);
+    return group.places.flatMap((place) => {
+      const driver = drivers.get(place);
+      return driver ? [{ place, driver }] : [];
+    });
+  }
+
+  /** Whether a folder has what one of several writes was sent: what none of them was, its storage made up. */
+  async #hasSent(path: MountPath, driver: StorageDriver, writes: Writes, options: WriteOptions): Promise<boolean> {
+    const { signal, caller, isPatient } = options;
+    for (let taken = -1; taken !== writes.taken; ) {
+      taken = writes.taken;
+      const hash = createHash('sha256');
+      const open = (reading: AbortSignal) => driver.read(path, undefined, { signal: reading, caller, isPatient });
+      await whileOpen(signal, open, async (content) => {
+        for await (const piece of content) hash.update(piece);
+      });
+      if (writes.sent.includes(hash.digest('hex'))) return true;
+    }
+    return false;
   }
 
   /** What another folder is to have is what was sent, not what the first one says that it has. @throws AppError CONTENT_CORRUPT: it has something else */
@@ -508,12 +544,21 @@ async function isReplaced(writes: Writes, before: number, { signal }: CallOption
   return writes.taken > before + 1;
 }
 
+/** @returns the digest of what a write was sent, which is remembered */
+function noteSent({ sent }: Writes, hash: Hash): string {
+  const sha256 = hash.copy().digest('hex');
+  if (!sent.includes(sha256)) sent.push(sha256);
+  if (sent.length > MAX_SENT) sent.shift();
+  return sha256;
+}
+
 /** Passes a content on. @param hash of what was passed on */
-async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array, void> {
+async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash, onEnd: () => void): AsyncGenerator<Uint8Array, void> {
   for await (const piece of content) {
     hash.update(piece);
     yield piece;
   }
+  onEnd();
 }
 
 async function spaceOf(place: Place, options: CallOptions): Promise<Space | undefined> {

@@ -611,7 +611,12 @@ export class RcloneDriver implements StorageDriver {
 
 /** Some servers say that they do, and do not. */
 async function tellsSpace(client: RcloneClient, { root, space = root }: RootPlaces, call: Call): Promise<boolean> {
-  return (await client.space(space, call)) !== undefined;
+  try {
+    return (await client.space(space, call)) !== undefined;
+  } catch (error) {
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return false;
+    throw error;
+  }
 }
 
 /** A file of ours, or a folder that a look at the server's names has left. */

@@ -7,6 +7,7 @@ test.each([
   [500, 'remove nope: file does not exist', 'ENTRY_NOT_FOUND'],
   [500, 'is a directory not a file', 'IS_A_DIRECTORY'],
   [500, 'mkdir f.txt: not a directory', 'NOT_A_DIRECTORY'],
+  [500, 'about call failed: not supported with shell type "none"', 'UNSUPPORTED_OPERATION'],
   [500, 'readdir f.txt: response error: The request is not supported.', 'NOT_A_DIRECTORY'],
   [500, `readdir ${'x'.repeat(100_000)}: The request is not supported.`, 'NOT_A_DIRECTORY'],
   [500, 'remove d: response error: Indicates that the directory trying to be deleted is not empty.', 'DIRECTORY_NOT_EMPTY'],

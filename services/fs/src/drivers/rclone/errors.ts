@@ -6,6 +6,8 @@ import { type StorageErrorCode, storageError } from '../../driver-contract/stora
 const BY_TEXT: readonly (readonly [RegExp | ((text: string) => boolean), StorageErrorCode])[] = [
   [/directory trying to be deleted is not empty|directory not empty/i, 'DIRECTORY_NOT_EMPTY'],
   [/is a directory/i, 'IS_A_DIRECTORY'],
+  // Of an SFTP server without a shell, and without `statvfs`.
+  [(text) => hasInOrder(text, /about call failed/i, /not supported/i), 'UNSUPPORTED_OPERATION'],
   // Of a file that was taken for a folder.
   [/not a directory|directory name is invalid/i, 'NOT_A_DIRECTORY'],
   [(text) => hasInOrder(text, /readdir /i, /not supported|invalid parameter/i), 'NOT_A_DIRECTORY'],

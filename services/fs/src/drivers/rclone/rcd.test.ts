@@ -73,34 +73,44 @@ it('one that is suspected, and of which the first question fails at once, is ask
   expect({ asked, isEnded: ended.signal.aborted }).toEqual({ asked: 2, isEnded: false });
 });
 
-it('a storage for whose listing the child was ended has one of its own from then on, which ends nothing of others', async () => {
-  const children: RcdProcess[] = [];
-  /** An rclone that is ended for each listing, which takes long. */
-  const start = async (): Promise<RcdProcess> => {
-    const ended = new AbortController();
-    const server = await startHttpServer((request, response) => {
-      if (request.url !== '/operations/list') return void response.end('{}');
-      vi.advanceTimersByTime(5_000);
-      ended.abort(new AppError('STORAGE_UNAVAILABLE', 'rclone took more memory than it may'));
-      response.destroy();
+it.each([1, 4])(
+  'storages (%i) for whose listings the child was ended have others from then on, which end nothing of others',
+  async (count) => {
+    const children: RcdProcess[] = [];
+    /** An rclone that is ended for each listing, which takes long. */
+    const start = async (): Promise<RcdProcess> => {
+      const ended = new AbortController();
+      const server = await startHttpServer((request, response) => {
+        if (request.url !== '/operations/list') return void response.end('{}');
+        vi.advanceTimersByTime(5_000);
+        ended.abort(new AppError('STORAGE_UNAVAILABLE', 'rclone took more memory than it may'));
+        response.destroy();
+      });
+      onTestFinished(() => server.stop());
+      const child = { url: server.url, authorization: '', ended: ended.signal, kill: () => ended.abort() };
+      children.push(child);
+      return child;
+    };
+    const shared = new Rcd(start);
+    const way = { remote: async () => ({ type: 'memory', parameters: {} }), failure: undefined, close: () => undefined };
+    const open = () => {
+      const client = new RcloneClient(way, ownRcd(NO_EGRESS, shared, start));
+      onTestFinished(() => client.close());
+      return client;
+    };
+    const other = open();
+    const lists = Array.from({ length: count }, () => {
+      const endless = open();
+      return () => Array.fromAsync(endless.list('', {}));
     });
-    onTestFinished(() => server.stop());
-    const child = { url: server.url, authorization: '', ended: ended.signal, kill: () => ended.abort() };
-    children.push(child);
-    return child;
-  };
-  const common = new Rcd(start);
-  const way = { remote: async () => ({ type: 'memory', parameters: {} }), failure: undefined, close: () => undefined };
-  const open = () => {
-    const client = new RcloneClient(way, ownRcd(NO_EGRESS, common, start));
-    onTestFinished(() => client.close());
-    return client;
-  };
-  const [endless, other] = [open(), open()];
-  const listEndless = () => Array.fromAsync(endless.list('', {}));
-  await expect(listEndless()).rejects.toMatchObject({ message: 'rclone took more memory than it may' });
-  expect(await other.find('a', {})).toBeUndefined();
-  for (let time = 0; time < 2; time += 1) await expect(listEndless()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
-  expect(await other.find('a', {})).toBeUndefined();
-  expect(children.map(({ ended }) => ended.aborted)).toEqual([true, false, true, true]);
-});
+    for (const list of lists) {
+      await expect(list()).rejects.toMatchObject({ message: 'rclone took more memory than it may' });
+      expect(await other.find('a', {})).toBeUndefined();
+    }
+    const common = children.at(-1);
+    for (const list of [...lists, ...lists]) await expect(list()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect(await other.find('a', {})).toBeUndefined();
+    expect(common?.ended.aborted).toBe(false);
+    expect(children.filter(({ ended }) => !ended.aborted)).toEqual([common]);
+  },
+);

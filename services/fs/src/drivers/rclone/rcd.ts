@@ -127,11 +127,35 @@ async function answersWithin({ url, authorization, ended }: RcdProcess, limitMs:
   return false;
 }
 
-/** Storages that have a child of their own, at most: one takes some 60 MB at rest. */
+/** Children beside the common one, at most: one takes some 60 MB at rest. The last of them has all storages for which there is no other. */
 const MOST_APART = 2;
 /** The part of the memory for children that each of them may take. */
 const APART_MEMORY_PART = 0.25;
 let apart = 0;
+/** The last one, and how many storages have it. */
+let shared: { readonly rcd: Rcd; users: number } | undefined;
+
+/** @returns a child apart from the common one, and what is to be called once when its storage needs it no more */
+function childApart(start: (connect: ConnectTo) => Promise<RcdProcess>): [Rcd, () => void] {
+  if (apart < MOST_APART - (shared ? 0 : 1)) {
+    apart += 1;
+    const leave = () => {
+      apart -= 1;
+    };
+    return [new Rcd(start), leave];
+  }
+  if (!shared) apart += 1;
+  shared ??= { rcd: new Rcd(start), users: 0 };
+  const own = shared;
+  own.users += 1;
+  const leave = () => {
+    own.users -= 1;
+    if (own.users > 0) return;
+    shared = undefined;
+    apart -= 1;
+  };
+  return [own.rcd, leave];
+}
 
 const startWith = (memoryPart: number, connect: ConnectTo) => startRcd(connect, undefined, Math.floor(mostMemory() * memoryPart));
 const startApart = (connect: ConnectTo) => startWith(APART_MEMORY_PART, connect);
@@ -154,13 +178,13 @@ export function ownRcd(egress: Egress, common = rcd, start = startApart): RcdSou
     get: () => of.get(),
     suspect: (process) => void of.suspect(process),
     setApart() {
-      if (of !== common || apart >= MOST_APART) return;
-      apart += 1;
+      if (of !== common) return;
+      const [child, leave] = childApart(start);
       release();
-      of = new Rcd(start);
+      of = child;
       const letGo = of.hold(egress);
       release = () => {
-        apart -= 1;
+        leave();
         letGo();
       };
     },

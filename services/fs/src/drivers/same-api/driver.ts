@@ -8,6 +8,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
+import { requireRenamed } from '../../driver-contract/really-renamed.ts';
 import type {
   BeforePublish,
   ByteRange,
@@ -264,7 +265,9 @@ export class SameApiDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         await this.#move(from, to, options.overwrite && there !== undefined);
-        return toEntry(nameAt(to), await this.#get(to, {}));
+        const [left, placed] = await Promise.all([this.#client.find(from, {}), this.#get(to, {})]);
+        requireRenamed(said(source), left && said(left), said(placed));
+        return toEntry(nameAt(to), placed);
       }),
     );
   }
@@ -485,6 +488,10 @@ function isDated(lastModified: string | undefined, { modifiedAt }: RemoteEntry):
 function endOfSign({ searchParams }: URL): Date | undefined {
   const [, seconds] = /:(\d{1,11})$/.exec(searchParams.get('sign') ?? '') ?? [];
   return seconds === undefined || Number(seconds) === 0 ? undefined : new Date(Number(seconds) * 1000);
+}
+
+function said({ isDirectory, sizeBytes, modifiedAt }: RemoteEntry) {
+  return { isFolder: isDirectory, sizeBytes, modifiedAt };
 }
 
 function toEntry(name: EntryName, { isDirectory, sizeBytes, modifiedAt, createdAt, hashes, thumb }: RemoteEntry): Entry {

@@ -294,6 +294,24 @@ it('a gateway that says it stored what it did not is found out', async () => {
   await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5 }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
 
+it.each([
+  ['did not do', 5],
+  ['lost bytes of', 4],
+] as const)('a rename over a file that a gateway says it did, and %s, is told', async (what, keptBytes) => {
+  let isRenamed = false;
+  const { driver } = await openOn(async (request, response) => {
+    const { path = '' } = JSON.parse(Buffer.concat(await request.toArray()).toString() || '{}') as { path?: string };
+    isRenamed ||= request.url === '/api/fs/rename';
+    if (request.url !== '/api/fs/get') return say(response, null);
+    if (path === '/') return say(response, ROOT);
+    if (path === '/old' && isRenamed && what !== 'did not do') return say(response, null, 500, 'object not found');
+    say(response, { ...entry(path.slice(1)), size: isRenamed ? keptBytes : 5, raw_url: 'x', provider: 'x' });
+  });
+  const renaming = failure(driver.rename(at('/old'), at('/file'), { overwrite: true }));
+  await expect(renaming).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(isRenamed).toBe(true);
+});
+
 it('a gateway that stores less than it was sent has not replaced the old file by then', async () => {
   const changes: (string | undefined)[] = [];
   const { driver } = await openOn((request, response) => {

@@ -264,6 +264,25 @@ it('a login that is refused is asked for once, and told without the password', a
   expect(server.requests() - before).toBe(1);
 });
 
+it.each([
+  ['did not do', 1],
+  ['lost bytes of', 0],
+] as const)('a rename over a file that a server says it did, and %s, is told', async (what, keptBytes) => {
+  let isMoved = false;
+  const { driver } = await openOn((request, response) => {
+    const path = request.url ?? '';
+    isMoved ||= request.method === 'MOVE';
+    if (request.method === 'MOVE') return void response.writeHead(201).end();
+    if (!path.endsWith('file')) return answer(response, multistatus());
+    if (path.endsWith('/old-file') && isMoved && what !== 'did not do') return void response.writeHead(404).end();
+    const file = entry(path).replace('>1<', `>${isMoved ? keptBytes : 1}<`);
+    answer(response, `<D:multistatus xmlns:D="DAV:">${file}</D:multistatus>`);
+  });
+  const renaming = failure(driver.rename(at('/old-file'), at('/file'), { overwrite: true }));
+  expect(await renaming).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(isMoved).toBe(true);
+});
+
 it('a part of a tree that could not be removed is told', async () => {
   const { driver } = await openOn((request, response) => {
     if (request.method === 'PROPFIND') return answer(response, `<D:multistatus xmlns:D="DAV:">${ROOT}</D:multistatus>`);

@@ -77,7 +77,7 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     makeFast: async () => {},
     openFolder: (path, depth, generation) => run('openFolder', path, depth, generation),
     requeue: (path, generation, isDeep) => run('requeue', path, generation, isDeep),
-    queued: (generation, limit) => run('queued', generation, limit),
+    queued: (generation, limit, except = []) => run('queued', generation, limit, except),
     settle: (paths, isDeep = false) => run('settle', paths, isDeep),
     readState: () => run('readState'),
     replaceState: (next) => run('replaceState', next),

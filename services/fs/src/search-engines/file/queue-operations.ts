@@ -1,5 +1,5 @@
 import type { VirtualPath } from '@wharf/paths';
-import { FIRST_STATE, type IndexedFolder, type IndexState } from '../../domain/search/search-index.ts';
+import { FIRST_STATE, type IndexedFolder, type IndexState, type Territory } from '../../domain/search/search-index.ts';
 import { IN_SUBTREE, subtree } from './index-tables.ts';
 import { numberAt, pathAt, textAt } from './row.ts';
 import type { Statements } from './statements.ts';
@@ -18,8 +18,9 @@ export function createQueueOperations(sql: Statements, addFolder: (path: Virtual
       else sql.run(`${set} path = ?`, generation, path);
     },
 
-    queued(generation: number, limit: number): readonly IndexedFolder[] {
-      const rows = sql.all('SELECT path, depth FROM folders WHERE queued = ? LIMIT ?', generation, limit);
+    queued(generation: number, limit: number, except: readonly Territory[]): readonly IndexedFolder[] {
+      const [left, places] = leftOut(except);
+      const rows = sql.all(`SELECT path, depth FROM folders WHERE queued = ?${left} LIMIT ?`, generation, ...places, limit);
       return rows.map((row) => ({ path: pathAt(row, 0), depth: numberAt(row, 1) }));
     },
 
@@ -46,4 +47,13 @@ function readState(sql: Statements): IndexState {
   const row = sql.first('SELECT body FROM state WHERE id = 1');
   // Written by replaceState only; JSON leaves out what is undefined.
   return row ? { ...FIRST_STATE, ...(JSON.parse(textAt(row, 0)) as IndexState) } : FIRST_STATE;
+}
+
+/** The condition that leaves storages out, with its parameters. */
+function leftOut(except: readonly Territory[]): [string, (string | number)[]] {
+  const conditions = except.map(({ without }) => {
+    const others = without.map(() => IN_SUBTREE).join(' OR ');
+    return ` AND NOT (${IN_SUBTREE}${others && ` AND NOT (${others})`})`;
+  });
+  return [conditions.join(''), except.flatMap(({ place, without }) => [place, ...without].flatMap(subtree))];
 }

@@ -69,8 +69,13 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
       async requeue(path, generation, isDeep) {
         await folders.updateMany({ $or: isDeep ? subtree(path) : [{ path }], depth: { $ne: 0 } }, { $set: { queued: generation } });
       },
-      async queued(generation, limit) {
-        const found = await folders.find({ queued: generation }, { path: 1, depth: 1 }).limit(limit).lean<Folder[]>();
+      async queued(generation, limit, except = []) {
+        const left = except.map(({ place, without }) => ({
+          $or: subtree(place),
+          ...(without.length > 0 && { $nor: without.flatMap(subtree) }),
+        }));
+        const wanted = { queued: generation, ...(left.length > 0 && { $nor: left }) };
+        const found = await folders.find(wanted, { path: 1, depth: 1 }).limit(limit).lean<Folder[]>();
         return found.map(({ path, depth }) => ({ path: path as VirtualPath, depth }));
       },
       async settle(paths, isDeep = false) {
