@@ -52,7 +52,7 @@ export async function listenHttp(
 ): Promise<HttpListener> {
   let isDraining = false;
   const take: http.RequestListener = (request, response) => {
-    pacePieces(request, () => hold());
+    pacePieces(request, onShortPieces(request));
     serveInTurn(request, response, () => {
       if (isDraining) response.shouldKeepAlive = false;
       if (!refuseAmbiguous(request, response)) handler(request, response);
@@ -70,7 +70,7 @@ export async function listenHttp(
     take,
   );
   server.on('checkExpectation', take);
-  const hold = holdReading(server);
+  const onShortPieces = holdReading(server);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = MAX_HEADERS + 1;
