@@ -26,10 +26,10 @@ const MAX_CONNECTIONS = 10_000;
 /** The share of the process's file handles that clients of one port may take: storages and the store need some, too. */
 const HANDLE_SHARES = 2;
 /**
- * Heap for each connection, in bytes, whoever reaches the port. One takes 100 KiB at most before anybody looks at what it says: two heads of
- * MAX_HEADER_BYTES, in MAX_HEADERS texts each, of the request that is answered and the one behind it. Half as much again where a gateway adds some.
+ * Heap for each connection, in bytes, whoever reaches the port. One takes 65 KiB at most before anybody looks at what it says: a head of MAX_HEADER_BYTES in
+ * MAX_HEADERS texts, and a short one behind it; half as much again where a gateway adds some. The rest is for all else that a process does.
  */
-const HEAP_BYTES = 128 * 1024;
+const HEAP_BYTES = 192 * 1024;
 
 export interface HttpListener {
   readonly port: number;
