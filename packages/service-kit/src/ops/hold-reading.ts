@@ -79,7 +79,7 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
       if (isHolding) hold(socket, address);
     });
     // Node begins to read it in a tick of its own.
-    if (all.some((line) => line.has(address))) process.nextTick(hold, socket, address);
+    if (isHolding) process.nextTick(hold, socket, address);
   });
   return (request) => ({
     ofBody() {
@@ -89,7 +89,8 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
       request.once('close', () => flooding.delete(socket));
     },
     ofAll() {
-      wait = TURNS;
+      // New connections that flood in each turn put off nobody's.
+      if (wait === 0) wait = TURNS;
       for (const [socket, address] of sockets) hold(socket, address);
     },
   });
@@ -99,7 +100,6 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
 interface Line {
   add(address: string, socket: Socket): void;
   remove(address: string, socket: Socket): void;
-  has(address: string): boolean;
   isFilled(): boolean;
   take(): Socket | undefined;
   /** Of the addresses with one socket the last that was added. */
@@ -119,7 +119,6 @@ function createLine(): Line {
       waiting.set(address, ofAddress.add(socket));
     },
     remove,
-    has: (address) => waiting.has(address),
     isFilled: () => waiting.size > 0,
     take() {
       const [first] = waiting;
