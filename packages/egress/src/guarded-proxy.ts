@@ -17,6 +17,10 @@ export interface GuardedProxy {
 const CONNECT_TIMEOUT_MS = 15_000;
 /** A connection on which nothing moves is ended, in milliseconds. */
 const IDLE_MS = 120_000;
+/** How long a client may take a refusal, in milliseconds. */
+const LINGER_MS = 5_000;
+/** Connections that have not said the password; of more the oldest ends. Tools say it with their first request. @internal exported for its test */
+export const MAX_UNPROVEN = 100;
 
 /** Tunnels only (CONNECT), which HTTP and HTTPS can both go through. */
 export async function startGuardedProxy(policy: EgressPolicy, host: string, port: number): Promise<GuardedProxy> {
@@ -27,7 +31,17 @@ export async function startGuardedProxy(policy: EgressPolicy, host: string, port
   const server = createPlainServer((_request, response) => {
     response.writeHead(405, { Connection: 'close' }).end('only tunnels\n');
   });
-  const refuse = (client: Duplex, status: string) => client.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const answer = (client: Socket, head: string) => {
+    client.setTimeout(LINGER_MS, () => client.destroy());
+    client.end(`HTTP/1.1 ${head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  };
+  const unproven = new Set<Socket>();
+  server.on('connection', (client: Socket) => {
+    unproven.add(client);
+    client.once('close', () => unproven.delete(client));
+    const [oldest] = unproven;
+    if (unproven.size > MAX_UNPROVEN) oldest?.destroy();
+  });
 
   server.on('connect', (request: http.IncomingMessage, client: Socket, head: Buffer) => {
     client.on('error', () => client.destroy());
@@ -35,14 +49,15 @@ export async function startGuardedProxy(policy: EgressPolicy, host: string, port
     client.once('close', () => sockets.delete(client));
     const given = Buffer.from(request.headers['proxy-authorization'] ?? '');
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      client.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="wharf"\r\nContent-Length: 0\r\n\r\n');
+      answer(client, '407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="wharf"');
       return;
     }
+    unproven.delete(client);
     const target = URL.parse(`http://${request.url ?? ''}`);
     const targetPort = Number(/:(\d{1,5})$/.exec(request.url ?? '')?.[1] ?? 0);
-    if (!target || targetPort === 0) return void refuse(client, '400 Bad Request');
+    if (!target || targetPort === 0) return answer(client, '400 Bad Request');
     void tunnel(policy, client, head, target.hostname.replace(/^\[(.*)\]$/, '$1'), targetPort, sockets).catch(() =>
-      refuse(client, '403 Forbidden'),
+      answer(client, '403 Forbidden'),
     );
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));

@@ -5,6 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
+import { MAX_UNPROVEN } from '../src/guarded-proxy.ts';
 import { createEgressPolicy, type GuardedProxy, startGuardedProxy } from '../src/index.ts';
 
 const closing: Array<() => unknown> = [];
@@ -66,6 +67,39 @@ it('reads no further what somebody sends it without waiting for answers', async 
   } finally {
     unsubscribe('http.server.request.start', count);
   }
+});
+
+it('of many connections that do not say the password the oldest end, refused ones too, and no tunnel', async () => {
+  const socket = await tunnelTo((server) => server.on('error', () => undefined).pipe(server));
+  const port = socket.remotePort ?? 0;
+  let accepted = 0;
+  const open = new Set<net.Socket>();
+  const take = (message: unknown) => {
+    const { socket: taken } = message as { socket: net.Socket };
+    if (taken.localPort !== port) return;
+    accepted += 1;
+    open.add(taken);
+    taken.once('close', () => open.delete(taken));
+  };
+  subscribe('net.server.socket', take);
+  try {
+    for (let number = 0; number < MAX_UNPROVEN + 50; number += 1) {
+      // It ends nothing by itself.
+      const silent = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+      closing.push(() => silent.destroy());
+      await once(silent, 'connect');
+      while (accepted <= number) await setImmediate();
+      if (number % 2 === 1) continue;
+      silent.write('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
+      await once(silent, 'data');
+    }
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(open.size).toBe(MAX_UNPROVEN);
+  } finally {
+    unsubscribe('net.server.socket', take);
+  }
+  socket.write('still here');
+  expect(String((await once(socket, 'data'))[0])).toBe('still here');
 });
 
 it('connects to the address that was checked', async () => {

@@ -8,7 +8,7 @@ export { brokenBound, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
 export { createPace, type Pace } from './pace.ts';
-export { pacePieces } from './pace-pieces.ts';
+export { type OnShortPieces, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { isHugePattern } from './pattern-cost.ts';
 export { createPlainServer } from './plain-server.ts';

@@ -91,3 +91,29 @@ it('a body of many tiny pieces comes whole, in far fewer', async () => {
   expect(answer).toContain(sent.digest('hex'));
   expect(pieces).toBeLessThan(COUNT / 50);
 });
+
+it('tiny pieces that nobody takes are put together, however slowly they come, and are taken whole', async () => {
+  const COUNT = 900;
+  const request = new http.IncomingMessage(new Socket());
+  request.headers = { 'transfer-encoding': 'chunked' };
+  request._read = () => undefined;
+  pacePieces(request);
+  for (let index = 0; index < COUNT; index += 1) {
+    request.push(Buffer.from(String(index % 10)));
+    await setImmediate();
+  }
+  const taken: Buffer[] = [];
+  request.on('data', (piece: Buffer) => taken.push(piece));
+  await setImmediate();
+  await setImmediate();
+  // What comes while somebody takes it goes on at once.
+  request.push(Buffer.from('.'));
+  await setImmediate();
+  await setImmediate();
+  expect(Buffer.concat(taken).toString()).toBe(`${Array.from({ length: COUNT }, (_, index) => index % 10).join('')}.`);
+  request.push(null);
+  await once(request, 'end');
+  expect(taken.length).toBeLessThan(10);
+  const memoryBytes = taken.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+  expect(memoryBytes).toBeLessThan(2 * COUNT);
+});

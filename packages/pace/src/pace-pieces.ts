@@ -14,23 +14,32 @@ const GATHERED_BYTES = 16 * 1_024;
 
 const takeTurn = createTurns();
 let shortOfTurn = 0;
+let turn = 0;
+
+/** Who is told of short pieces that are too many. */
+export interface OnShortPieces {
+  /** Where those of this body are too many for a turn. */
+  ofBody(): void;
+  /** Where those of all bodies are, once in a turn. */
+  ofAll(): void;
+}
 
 /**
  * Has a chunked body read in turns with other work. The system hands on up to 2 MiB of a connection in one turn of the event loop, and each chunk in it
  * is a piece of its own: a third of a million where each has one byte. With this, what was read at once (64 KiB) is the most of one turn, and one
  * connection with so many pieces goes on in a turn. Short pieces that come together are handed on as one: each costs whoever takes it as much as a long one.
- *
- * @param onFlood called, once in a turn, where short pieces of all bodies are too many for it
+ * So are those that come while nobody takes any: each takes far more memory than it has bytes.
  */
-export function pacePieces(message: IncomingMessage, onFlood?: () => void): void {
+export function pacePieces(message: IncomingMessage, onShort?: OnShortPieces): void {
   if (message.headers['transfer-encoding'] === undefined) return;
   const push = gathering(message, message.push.bind(message));
   const read = message._read.bind(message);
+  const count = onShort && createCount(onShort);
   let pieces = 0;
   let isWaiting = false;
   let isAsked = false;
   message.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (onFlood && chunk instanceof Uint8Array && chunk.byteLength < SHORT_BYTES && countShort() === MAX_SHORT_OF_TURN) onFlood();
+    if (count && chunk instanceof Uint8Array && chunk.byteLength < SHORT_BYTES) count();
     const takesMore = push(chunk, encoding);
     pieces += 1;
     if (pieces < MAX_PIECES || chunk === null) return takesMore;
@@ -52,14 +61,22 @@ export function pacePieces(message: IncomingMessage, onFlood?: () => void): void
   };
 }
 
-/** @returns how many there are in this turn */
-function countShort(): number {
-  if (shortOfTurn === 0)
-    setImmediate(() => {
-      shortOfTurn = 0;
-    });
-  shortOfTurn += 1;
-  return shortOfTurn;
+/** @returns counts a short piece of a body */
+function createCount({ ofBody, ofAll }: OnShortPieces): () => void {
+  let ofTurn = turn;
+  let short = 0;
+  return () => {
+    if (shortOfTurn === 0)
+      setImmediate(() => {
+        shortOfTurn = 0;
+        turn += 1;
+      });
+    shortOfTurn += 1;
+    short = ofTurn === turn ? short + 1 : 1;
+    ofTurn = turn;
+    if (short === MAX_PIECES) ofBody();
+    if (shortOfTurn === MAX_SHORT_OF_TURN) ofAll();
+  };
 }
 
 type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;
@@ -67,26 +84,46 @@ type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;
 function gathering(message: IncomingMessage, push: Push): Push {
   let room: Buffer | undefined;
   let length = 0;
+  let isDue = false;
   const handOn = () => {
     if (!room || length === 0) return true;
-    // Memory of its own, which whoever takes it may give back.
-    const piece = room.subarray(0, length);
+    // Memory of its own, which whoever takes it may give back, and no more of it than there are bytes.
+    const piece = length < GATHERED_BYTES / 2 ? copyOf(room, length) : room.subarray(0, length);
     room = undefined;
     length = 0;
     return push(piece);
+  };
+  const handOnSoon = () => {
+    if (isDue) return;
+    isDue = true;
+    setImmediate(() => {
+      isDue = false;
+      // Else it goes on with what comes until somebody reads.
+      if (message.readableLength === 0) handOn();
+    });
+  };
+  const read = message.read.bind(message);
+  message.read = (size) => {
+    const piece: unknown = read(size);
+    if (length > 0 && message.readableLength === 0) handOnSoon();
+    return piece;
   };
   return (chunk, encoding) => {
     if (!(chunk instanceof Uint8Array) || chunk.byteLength >= SHORT_BYTES) {
       handOn();
       return push(chunk, encoding);
     }
-    if (!room) {
-      room = Buffer.allocUnsafeSlow(GATHERED_BYTES);
-      setImmediate(handOn);
-    }
+    room ??= Buffer.allocUnsafeSlow(GATHERED_BYTES);
+    if (length === 0) handOnSoon();
     room.set(chunk, length);
     length += chunk.byteLength;
     if (length > GATHERED_BYTES - SHORT_BYTES) return handOn();
     return message.readableLength + length < message.readableHighWaterMark;
   };
+}
+
+function copyOf(room: Buffer, length: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(length);
+  room.copy(copy, 0, 0, length);
+  return copy;
 }

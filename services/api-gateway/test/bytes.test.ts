@@ -32,6 +32,18 @@ describe('requests for bytes, with the data plane in another process', () => {
     expect(plane.seen.at(-1)?.range).toBe('bytes=0-');
   });
 
+  it.each(['many', 'long'])('as %s headers as the gateway takes pass, with what it adds', async (kind) => {
+    const [count, text] = kind === 'many' ? [195, 'x'] : [31, 'x'.repeat(1_030)];
+    const further = Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, text]));
+    expect((await gateway.request({ path: '/d/bytes/5', headers: further })).status).toBe(206);
+    const answer = await upload(gateway.base, {
+      path: '/api/fs/put',
+      headers: { ...AS_ADMIN, ...further, 'File-Path': '/a', 'Content-Length': SIZE_BYTES },
+      body: generateContent(CONTENT_SEED, SIZE_BYTES),
+    });
+    expect(answer.json()).toEqual(describeContent(CONTENT_SEED, SIZE_BYTES));
+  });
+
   it('HEAD has the headers alone', async () => {
     const answer = await gateway.request({ method: 'HEAD', path: '/p/bytes/0' });
     expect([answer.status, answer.body.length]).toEqual([404, 0]);

@@ -6,7 +6,7 @@ import { pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { holdReading } from './hold-reading.ts';
 import { IdentifiedResponse } from './identified-response.ts';
-import { MAX_HEADERS, refuseAmbiguous } from './refuse-ambiguous.ts';
+import { refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 import { serveInTurn } from './serve-in-turn.ts';
 
@@ -16,16 +16,20 @@ const HEADERS_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 65_000;
 /** Room for a path of 4 KiB, percent-encoded, beside the other headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
+/** Headers of a request. Browsers and the proxies before us send some forty; each takes more memory than it has letters. */
+const MAX_HEADERS = 200;
+/** What a gateway adds to the headers of a client, at most: whose request it is. Ports that gateways ask take so much more. */
+const ADDED = { headers: 32, bytes: 16 * 1024 };
 
 /** Connections of one port at a time, where the system lets the process have more. */
 const MAX_CONNECTIONS = 10_000;
 /** The share of the process's file handles that clients of one port may take: storages and the store need some, too. */
 const HANDLE_SHARES = 2;
 /**
- * Heap for each connection, in bytes. One takes 100 KiB at most before anybody looks at what it says: two heads of MAX_HEADER_BYTES, in MAX_HEADERS texts
- * each, of the request that is answered and the one behind it.
+ * Heap for each connection, in bytes, whoever reaches the port. One takes 65 KiB at most before anybody looks at what it says: a head of MAX_HEADER_BYTES in
+ * MAX_HEADERS texts, and a short one behind it; half as much again where a gateway adds some. The rest is for all else that a process does.
  */
-const HEAP_BYTES = 128 * 1024;
+const HEAP_BYTES = 192 * 1024;
 
 export interface HttpListener {
   readonly port: number;
@@ -39,7 +43,8 @@ export interface HttpListener {
 /**
  * Listens on one port. More connections than `maxConnections` are closed unread.
  *
- * @param options.share of a port that strangers reach: what one of them may have. @throws the system's error when the port is taken
+ * @param options.share of a port that strangers reach: what one of them may have. Others take the headers of a request that a gateway hands on
+ * @throws the system's error when the port is taken
  */
 export async function listenHttp(
   handler: http.RequestListener,
@@ -47,20 +52,21 @@ export async function listenHttp(
   port: number,
   {
     share,
-    maxConnections = connectionsOfPort(fileHandles(), share && getHeapStatistics().heap_size_limit),
+    maxConnections = connectionsOfPort(fileHandles(), getHeapStatistics().heap_size_limit),
   }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
 ): Promise<HttpListener> {
+  const maxHeaders = MAX_HEADERS + (share ? 0 : ADDED.headers);
   let isDraining = false;
   const take: http.RequestListener = (request, response) => {
-    pacePieces(request, () => hold());
+    pacePieces(request, onShortPieces(request));
     serveInTurn(request, response, () => {
       if (isDraining) response.shouldKeepAlive = false;
-      if (!refuseAmbiguous(request, response)) handler(request, response);
+      if (!refuseAmbiguous(request, response, maxHeaders)) handler(request, response);
     });
   };
   const server = http.createServer(
     {
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES + (share ? 0 : ADDED.bytes),
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: 0,
       // What Node refuses by itself it answers out of turn, however many there are: we refuse it.
@@ -70,10 +76,10 @@ export async function listenHttp(
     take,
   );
   server.on('checkExpectation', take);
-  const hold = holdReading(server);
+  const onShortPieces = holdReading(server);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
-  server.maxHeadersCount = MAX_HEADERS + 1;
+  server.maxHeadersCount = maxHeaders + 1;
   server.maxConnections = maxConnections;
   if (share) server.on('connection', shareConnections(share, maxConnections));
   server.on('clientError', refuseMalformed);
@@ -95,8 +101,8 @@ export async function listenHttp(
   };
 }
 
-/** What a port takes where nothing else is said. @param heapBytes of one that strangers reach. @internal for its test */
-export function connectionsOfPort(handles: number, heapBytes = Number.POSITIVE_INFINITY): number {
+/** What a port takes where nothing else is said. @internal for its test */
+export function connectionsOfPort(handles: number, heapBytes: number): number {
   return Math.min(MAX_CONNECTIONS, Math.floor(handles / HANDLE_SHARES), Math.floor(heapBytes / HEAP_BYTES));
 }
 

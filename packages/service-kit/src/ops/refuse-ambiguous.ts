@@ -11,9 +11,6 @@ const HTTP_1_1 = '1.1';
 /** As Node looks for it, which has answered it by then. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** Headers of a request. Browsers and the proxies before us send some forty; each takes more memory than it has letters. */
-export const MAX_HEADERS = 200;
-
 /** Connections whose end has been decided: what comes on them may be a part of the refused request. */
 const REFUSED = new WeakSet<IncomingMessage['socket']>();
 
@@ -24,9 +21,9 @@ const REFUSED = new WeakSet<IncomingMessage['socket']>();
  *
  * @returns whether nobody else may answer. The connection ends with the answer, and nothing that follows on it is one more request
  */
-export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
+export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse, maxHeaders: number): boolean {
   if (REFUSED.has(request.socket)) return true;
-  const refusal = refusalOf(request);
+  const refusal = refusalOf(request, maxHeaders);
   if (!refusal) return false;
   REFUSED.add(request.socket);
   refuse(response, refusal);
@@ -38,10 +35,10 @@ interface Refusal {
   readonly error: AppError;
 }
 
-function refusalOf(request: IncomingMessage): Refusal | undefined {
+function refusalOf(request: IncomingMessage, maxHeaders: number): Refusal | undefined {
   // Names and values in turn.
-  if (request.rawHeaders.length > 2 * MAX_HEADERS)
-    return { status: 431, error: new AppError('INVALID_ARGUMENT', `a request has ${MAX_HEADERS} headers at most`) };
+  if (request.rawHeaders.length > 2 * maxHeaders)
+    return { status: 431, error: new AppError('INVALID_ARGUMENT', `a request has ${maxHeaders} headers at most`) };
   const encoding = request.headers['transfer-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'chunked') {
     return { status: 501, error: new AppError('UNSUPPORTED_OPERATION', 'a body comes as it is, or chunked') };

@@ -155,3 +155,18 @@ it('what waits on all connections together is bounded, but for one on each, and 
   await expect.poll(() => closed, PATIENT).toBe(40);
   await answersTo(await more(), request.repeat(70), 70);
 });
+
+it('so is the first one that waits on each, where it is far larger than those of browsers', async () => {
+  await listening(() => undefined);
+  const large = `GET / HTTP/1.1\r\nHost: a\r\n${`aa:${'b'.repeat(150)}\r\n`.repeat(190)}\r\n`;
+  let closed = 0;
+  for (let index = 0; index < 450; index += 1) {
+    const socket = connect({ port: listener?.port ?? 0, host: '127.0.0.1' });
+    sockets.push(socket.on('error', () => undefined));
+    socket.resume().once('close', () => {
+      closed += 1;
+    });
+    socket.write(get(1) + large);
+  }
+  await expect.poll(() => closed, PATIENT).toBeGreaterThan(20);
+});

@@ -10,6 +10,8 @@ const MAX_WEIGHT_BYTES = 16 * 1024 * 1024;
 /** What Node makes of a request with no headers, and of each of its texts, in bytes (measured: 2,200 and 32). */
 const REQUEST_BYTES = 4 * 1024;
 const TEXT_BYTES = 64;
+/** What the first one that waits on a connection may weigh without being counted, in bytes: far more than those of browsers. */
+const UNCOUNTED_BYTES = 16 * 1024;
 
 /** Requests of one connection that wait, and what they weigh. */
 interface Line {
@@ -25,7 +27,8 @@ let weightOfAllBytes = 0;
  * one turn of the event loop, and an answer that waits behind another one is never told that its client has gone: what it held would be held for ever.
  *
  * While one waits nothing more is read; beyond MAX_WAITING, which come in one piece, the connection ends. So it does where the requests that wait on all
- * connections weigh too much. The first one of each counts for nothing there: a client may have its answer a moment before that is known here.
+ * connections weigh too much. The first one of each counts for what is beyond UNCOUNTED_BYTES there: a client may have its answer a moment before that is
+ * known here.
  *
  * @param begin answers the request. It is not called where the client has gone before
  */
@@ -39,7 +42,7 @@ export function serveInTurn(request: IncomingMessage, response: ServerResponse, 
   // Of what came with the request that was too much.
   if (socket.destroyed) return;
   const line = LINES.get(socket) ?? openLine(socket);
-  const weightBytes = line.waiting === 0 ? 0 : weightOf(request);
+  const weightBytes = Math.max(0, weightOf(request) - (line.waiting === 0 ? UNCOUNTED_BYTES : 0));
   if (line.waiting >= MAX_WAITING || weightOfAllBytes + weightBytes > MAX_WEIGHT_BYTES) {
     cutOff(socket);
     return;
