@@ -8,8 +8,14 @@ export interface Gate {
   isIdle(): boolean;
 }
 
-/** @param queue how much may wait, and the error for the rest; without it any number waits */
-export function createGate(running: number, queue?: { readonly max: number; readonly refusal: string }): Gate {
+/** How much may wait, and what is said to the rest. */
+export interface Queue {
+  readonly max: number;
+  readonly refusal: string;
+}
+
+/** @param queue without it any number waits */
+export function createGate(running: number, queue?: Queue): Gate {
   const waiting: Array<() => void> = [];
   let held = 0;
   return {

@@ -30,13 +30,14 @@ export interface Passwords {
 
 /** Longer passwords would only cost processor time. */
 export const MAX_PASSWORD_BYTES = 1_024;
-/** One password takes about 25 ms. The last in a full queue waits 6 s on an idle machine, far less than the deadline of a call. */
+/** Of all, and of one user or address. One password takes about 25 ms: the last of a full queue waits 6 s on an idle machine, far less than the deadline of a call. */
 const MAX_WAITING = 250;
 
 /** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
-  const gate = createGate(1, { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' });
-  const turns = createKeyedTurns<number | string>();
+  const queue = { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' };
+  const gate = createGate(1, queue);
+  const turns = createKeyedTurns<number | string>(queue);
   const inTurn = <Answer>(of: number | string | undefined, work: () => Promise<Answer>) => turns(of, () => gate.run(work));
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
