@@ -154,16 +154,15 @@ export function createDownloadTasks(
     async requireTransferred(id) {
       // By the key alone: an embedded store would go by whether they are done, and look at all downloads that are not.
       const known = await tasks.find({ keys: partsOf(id) }, { done: 1, paused: 1 }).lean<{ done: boolean; paused: boolean }[]>();
-      const open = known.filter(({ done }) => !done);
-      if (open.length > 0) throw waitsFor(open);
+      if (known.some(({ done }) => !done)) throw waitsFor(known);
     },
   };
 }
 
-/** @param open transfers of the time before, which have not ended */
-function waitsFor(open: readonly { readonly paused: boolean }[]): AppError {
+/** @param known transfers of the time before, some of which have not ended */
+function waitsFor(known: readonly { readonly done: boolean; readonly paused: boolean }[]): AppError {
   // Whoever paused them is the only one who can end this.
-  const isForPeople = open.every(({ paused }) => paused);
+  const isForPeople = known.every(({ done, paused }) => done || paused);
   const until = isForPeople ? 'its paused transfers are resumed or cancelled' : 'what it brought before is transferred';
   return postponed(`waits until ${until}`, WAIT_FOR_ROOM_MS);
 }
