@@ -11,10 +11,18 @@ const SQLITE_FULL = 13;
 let dir: TempDir;
 let file: StoreFile;
 let engine: Engine;
+/** What a batch takes is up to the test: one that takes long is cut, and what comes after it is made durable by itself. */
+let nowMs: number;
+let turnMs: number;
 beforeEach(async () => {
   dir = await makeTempDir('undone');
   file = openStoreFile(dir.path);
-  engine = new Engine(file, { maxDocuments: 1_000, openConnections: () => 1, onUnforeseen: () => {} });
+  nowMs = 0;
+  turnMs = 0;
+  engine = new Engine(file, {
+    ...{ maxDocuments: 1_000, openConnections: () => 1, onUnforeseen: () => {} },
+    nowMs: () => (nowMs += turnMs),
+  });
   await runAll(...Array.from({ length: 300 }, (_, index) => insert(`early-${index}`)));
 });
 afterEach(async () => {
@@ -81,6 +89,19 @@ it('where a batch cannot be made durable its writes fail, and reads tell what is
   expect(await runAll(insert('next'), find('next'))).toMatchObject([
     { ok: 1, n: 1 },
     { ok: 1, cursor: { firstBatch: [{ _id: 'next' }] } },
+  ]);
+});
+
+it('a batch that takes long is cut: what ran by then fails with it, and what comes after it does not', async () => {
+  turnMs = 60;
+  breakCommit();
+  const answers = await runAll(insert('lost'), insert('lost, too'), insert('kept'), find('lost'), find('kept'));
+  expect(answers).toMatchObject([
+    { ok: 0, codeName: 'InternalError' },
+    { ok: 0, codeName: 'InternalError' },
+    { ok: 1, n: 1 },
+    { ok: 1, cursor: { firstBatch: [] } },
+    { ok: 1, cursor: { firstBatch: [{ _id: 'kept' }] } },
   ]);
 });
 

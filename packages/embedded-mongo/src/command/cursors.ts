@@ -37,8 +37,8 @@ export class Cursors {
   readonly #nowMs: () => number;
   #lastId = 0n;
 
-  /** @param nowMs monotonic, given by tests only */
-  constructor(nowMs = () => performance.now()) {
+  /** @param nowMs monotonic */
+  constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 

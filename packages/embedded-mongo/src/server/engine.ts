@@ -28,6 +28,8 @@ export interface EngineOptions {
   readonly keptFor?: readonly string[];
   readonly openConnections: () => number;
   readonly onUnforeseen: (error: unknown) => void;
+  /** Monotonic. @internal given by tests only */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -39,9 +41,10 @@ export interface EngineOptions {
 export class Engine {
   readonly #file: StoreFile;
   readonly #catalog: Catalog;
-  readonly #cursors = new Cursors();
+  readonly #cursors: Cursors;
   readonly #openConnections: () => number;
   readonly #onUnforeseen: (error: unknown) => void;
+  readonly #nowMs: () => number;
   #queue: QueuedCommand[] = [];
   #isScheduled = false;
 
@@ -50,6 +53,8 @@ export class Engine {
     this.#catalog = new Catalog(file, options.maxDocuments, options.keptFor);
     this.#openConnections = options.openConnections;
     this.#onUnforeseen = options.onUnforeseen;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#cursors = new Cursors(this.#nowMs);
   }
 
   submit(command: QueuedCommand): void {
@@ -69,7 +74,7 @@ export class Engine {
   }
 
   runBatch(): void {
-    const startedMs = performance.now();
+    const startedMs = this.#nowMs();
     const ran: { command: QueuedCommand; document: Buffer }[] = [];
     /** How many ran before the first write, and the cursor that was opened last by then. */
     let clean: { count: number; cursor: bigint } | undefined;
@@ -78,7 +83,7 @@ export class Engine {
       if (kind === 'alone' && ran.length > 0) break;
       if (kind === 'write') clean ??= { count: ran.length, cursor: this.#cursors.last };
       ran.push({ command, document: this.#run(command) });
-      if (ran.length >= MAX_BATCH_COMMANDS || kind === 'alone' || performance.now() - startedMs > MAX_BATCH_MS) break;
+      if (ran.length >= MAX_BATCH_COMMANDS || kind === 'alone' || this.#nowMs() - startedMs > MAX_BATCH_MS) break;
     }
     this.#queue = this.#queue.slice(ran.length);
     const failure = this.#commit();
