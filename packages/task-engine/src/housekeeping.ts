@@ -1,4 +1,4 @@
-import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { TaskModels } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { createTaskChunkStore } from './task-chunks.ts';
 import { NOBODY, stamp } from './task-lease.ts';
@@ -128,12 +128,9 @@ async function kindsOf({ tasks }: Pick<TaskModels, 'tasks'>): Promise<ReadonlySe
 async function isAbandoned({ tasks }: Pick<TaskModels, 'tasks'>, kind: string, since: Date): Promise<boolean> {
   let hasOpen = false;
   for (const waiting of [true, false]) {
-    const found = tasks
-      .find({ waiting, kind }, { done: 1, paused: 1, updated_at: 1 })
-      .batchSize(READ_AT_A_TIME)
-      .lean<Pick<TaskRecord, 'done' | 'paused' | 'updated_at'>[]>()
-      .cursor();
-    for await (const { done, paused, updated_at } of found as AsyncIterable<Pick<TaskRecord, 'done' | 'paused' | 'updated_at'>>) {
+    // By the driver itself: its cursor ends with the loop, one of mongoose stays in the store.
+    const projection = { _id: 0, done: 1, paused: 1, updated_at: 1 };
+    for await (const { done, paused, updated_at } of tasks.collection.find({ waiting, kind }, { projection, batchSize: READ_AT_A_TIME })) {
       if (updated_at > since) return false;
       hasOpen ||= !done && !paused;
     }
