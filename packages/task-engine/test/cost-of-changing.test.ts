@@ -1,13 +1,15 @@
 import { makeIndexes, taskModelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createHousekeeping } from '../src/housekeeping.ts';
+import { defineTaskKind } from '../src/index.ts';
 import { openCounts } from '../src/open-counts.ts';
 import { createStoreClock } from '../src/store-clock.ts';
 import { createTaskControl } from '../src/task-control.ts';
 import { TASK_STATE } from '../src/task-state.ts';
 import { documentsRead } from './documents-read.ts';
-import { ANN, EVERYBODY, type Installation, openOwnInstallation } from './installation.ts';
+import { ANN, EVERYBODY, gate, type Installation, openOwnInstallation } from './installation.ts';
 
 const COUNT = 400;
 
@@ -18,6 +20,8 @@ const sent: number[] = [];
 const asked: string[] = [];
 /** How many tasks each cursor was asked for. */
 const readAtATime: number[] = [];
+/** At how many tasks that it names a question looks. */
+const looks: number[] = [];
 /** They go through all tasks in one turn of the store. */
 const IN_ONE_TURN = ['distinct', 'aggregate'];
 
@@ -28,6 +32,7 @@ beforeAll(async () => {
   connection = await connectStore(url.href);
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
     asked.push(commandName);
+    if (commandName === 'find' && Array.isArray(command.filter._id?.$in)) looks.push(command.filter._id.$in.length);
     if (commandName === 'getMore') readAtATime.push(command.batchSize);
     if (commandName !== 'update') return;
     for (const { multi } of command.updates) expect(multi ?? false).toBe(false);
@@ -84,6 +89,30 @@ it.each<[string, () => Promise<unknown>]>([
   expect(readAtATime.length).toBeGreaterThanOrEqual(COUNT / 50 - 1);
   expect(Math.max(...readAtATime)).toBeLessThanOrEqual(50);
   expect(Math.max(0, ...sent)).toBeLessThanOrEqual(50);
+});
+
+it('of tasks that another replica works on no more are read than tell so, and the store does not keep the rest ready', async () => {
+  await place.models.tasks.updateMany({}, { $set: { kind: 'of-another', updated_at: new Date() } });
+  let nowMs = 0;
+  const housekeeping = createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], undefined, () => nowMs);
+  nowMs = 600_000;
+  await housekeeping.run();
+  expect([readAtATime, asked.includes('killCursors')]).toEqual([[], true]);
+});
+
+it('whoever cancels many at once waits for those that have not ended, and a look is at a few of them', async () => {
+  const ended = gate();
+  const slow = defineTaskKind({ name: 'slow', input: z.object({}), maxRetries: 0, run: () => ended.opened });
+  const engine = await place.open([slow], { store: connection });
+  const { _id: id } = await engine.add(slow, { name: 'slow', creator: ANN, input: {} });
+  await place.untilState(id, TASK_STATE.running);
+  const waits = { list: 'slow', state: TASK_STATE.pending, waiting: true, done: false, end_time: null };
+  await place.models.tasks.updateMany({ kind: 'copy' }, { $set: waits });
+  looks.length = 0;
+  await engine.apply('cancel', [...Array.from({ length: COUNT }, (_, index) => `task ${index}`), id], 'slow', EVERYBODY);
+  ended.open();
+  expect(looks.length).toBeGreaterThan(0);
+  expect(Math.max(...looks)).toBeLessThanOrEqual(50);
 });
 
 async function giveUpForeign(): Promise<void> {
