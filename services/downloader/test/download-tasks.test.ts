@@ -5,7 +5,7 @@ import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { makeIndexes, settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
-import { connectStore, createLocalBus, NO_TRACING, type StoreConnection } from '@wharf/service-kit';
+import { connectStore, createLocalBus, NO_TRACING } from '@wharf/service-kit';
 import { TASK_STATE, type TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -13,6 +13,7 @@ import { expect, it } from 'vitest';
 import { BUILT_IN_TOOL, downloadInput } from '../src/domain/download-input.ts';
 import { createDownloadTasks, type DownloadTaskOptions, keysOfDownload } from '../src/tasks/download-tasks.ts';
 import { transferInput } from '../src/tasks/transfer-run.ts';
+import { documentsRead } from './documents-read.ts';
 
 const inputFor = (tool: string) =>
   downloadInput.parse({
@@ -225,9 +226,3 @@ it('transfers that find no room in the queue have their download wait for it, an
   });
   await close();
 });
-
-/** How many documents the store has read since it was started. */
-async function documentsRead(store: StoreConnection): Promise<number> {
-  const status = await store.db?.admin().command({ serverStatus: 1 });
-  return Number(status?.['metrics'].queryExecutor.scannedObjects);
-}

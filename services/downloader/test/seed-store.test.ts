@@ -3,6 +3,7 @@ import { makeTempDir } from '@wharf/harness';
 import { connectStore } from '@wharf/service-kit';
 import { expect, it } from 'vitest';
 import { createSeedStore } from '../src/store/seed-store.ts';
+import { documentsRead } from './documents-read.ts';
 
 const at = (ms: number) => new Date(ms);
 const toolsDir = '/tools';
@@ -63,6 +64,27 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
     expect(last).toMatchObject({ _id: 'task-6' });
     expect(last && (await seeds.end(last))).toBe(true);
     expect(await seeds.takeDue('aria2', at(60_000), at(90_000))).toBeUndefined();
+  } finally {
+    await connection.close();
+    await store.stop();
+    await dir.remove();
+  }
+});
+
+it('of what is due the seeds of one tool are looked at, however many wait for another one that is away', async () => {
+  const dir = await makeTempDir('seed-store');
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  const connection = await connectStore(store.url);
+  try {
+    const seeds = createSeedStore(connection);
+    await seeds.init();
+    for (let count = 0; count < 100; count += 1)
+      await seeds.giveUp({ taskId: `away-${count}`, tool: 'aria2', toolId: '', toolsDir, removeAt: at(count) });
+    await seeds.add({ taskId: 'task', tool: 'Transmission', toolId: 'hash', toolsDir, removeAt: at(200) });
+    const from = await documentsRead(connection);
+    expect(await seeds.takeDue('Transmission', at(300), at(500))).toMatchObject({ _id: 'task' });
+    expect(await seeds.takeDue('Transmission', at(300), at(500))).toBeUndefined();
+    expect((await documentsRead(connection)) - from).toBeLessThan(10);
   } finally {
     await connection.close();
     await store.stop();

@@ -19,7 +19,7 @@ export const seeds = defineCollection(
     /** Its task has ended, and all of its folder goes. */
     is_given_up: optional.flag,
   },
-  [{ remove_at: 1 }],
+  [{ tool: 1, remove_at: 1 }],
 );
 
 export type SeedRecord = RecordOf<(typeof seeds)['fields']>;
