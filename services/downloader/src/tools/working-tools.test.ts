@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { wrongSetup } from './probe-folder.ts';
 import { createWorkingTools } from './working-tools.ts';
@@ -21,4 +22,5 @@ it('a tool that did not work before the clock was set back is probed again, and 
   expect(tools.notWorking()).toEqual([]);
   await tools.require('aria2', signal);
   expect(probes).toBe(2);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

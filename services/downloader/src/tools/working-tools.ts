@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import type { AppError } from '@wharf/errors';
-import { isYounger } from '@wharf/pace';
+import { isYounger, unlessAborted } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import { postponed } from '@wharf/task-engine';
 import { isWrongSetup } from './probe-folder.ts';
@@ -73,8 +72,7 @@ export function createWorkingTools(options: {
         last = { key, at: clock(), error: look(settings) };
         looks.set(tool, last);
       }
-      const error = await Promise.race([last.error, once(signal, 'abort').then(() => undefined)]);
-      signal.throwIfAborted();
+      const error = await unlessAborted(signal, last.error);
       if (error) throw postponed(`waits for a downloader that works with ${tool}`, HAND_OVER_MS);
     },
     notWorking: () => [...failedAt].filter(([, at]) => isYounger(at, clock(), AVOIDED_MS)).map(([tool]) => tool),
