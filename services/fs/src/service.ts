@@ -42,6 +42,7 @@ import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
 import { signature } from './domain/reading/links.ts';
+import { createSweeping } from './domain/sweeping/sweeping.ts';
 import { createUploads, type UploadsOptions } from './domain/uploads/uploads.ts';
 import { createSessionParts } from './domain/writes/session-parts.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
@@ -265,25 +266,21 @@ function createWriting(
   });
   const writes = createWriteSessions(sessions);
   const uploads = createUploads({ parts: sessions, store: uploadStore, clock, most });
-  let sweeping: NodeJS.Timeout | undefined;
   const isActive = async (userId: number) => (await readUser(models, userId))?.disabled === false;
-  const sweepOnce = async () => {
+  const sweep = async () => {
     await uploads.endOfOthers(isActive);
     await writes.sweep();
   };
-  const sweep = () => void sweepOnce().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
+  const sweeping = createSweeping(sweep, SWEEP_WRITES_MS, (error) => logger.warn({ err: error }, 'write sessions could not be swept'));
   return {
     writes,
     uploads,
     async start() {
       await writeStore.init();
-      // What ran out while nobody was here goes now.
-      sweep();
-      sweeping = setInterval(sweep, SWEEP_WRITES_MS);
-      sweeping.unref();
+      sweeping.start();
     },
     async stop() {
-      clearInterval(sweeping);
+      sweeping.stop();
       await uploads.close();
       await writes.close();
     },

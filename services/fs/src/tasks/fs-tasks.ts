@@ -20,6 +20,7 @@ import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import type { Begun, Doomed } from '../domain/changing/operations/remove-entries.ts';
 import { roomOfUsers } from '../domain/mounts/disk-reserve.ts';
+import { createSweeping } from '../domain/sweeping/sweeping.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
@@ -126,7 +127,6 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     holdRoom: room?.hold,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });
-  let sweeping: NodeJS.Timeout | undefined;
   const sweep = async () => {
     if (!area || !upload) return;
     await area.sweep(async () => {
@@ -134,7 +134,9 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
       return new Set(inputs.map((input) => uploadShape.parse(input).file));
     });
   };
-  const sweepNow = () => void sweep().catch((error) => logger.warn({ err: error }, 'uploads that nobody waits for could not be removed'));
+  const sweeping = createSweeping(sweep, SWEEP_MS, (error) =>
+    logger.warn({ err: error }, 'uploads that nobody waits for could not be removed'),
+  );
 
   return {
     engine,
@@ -142,12 +144,10 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     uploads: area && upload && createUploadTasks(engine, area, upload),
     async start() {
       await engine.start();
-      sweepNow();
-      sweeping = setInterval(sweepNow, SWEEP_MS);
-      sweeping.unref();
+      sweeping.start();
     },
     async stop() {
-      clearInterval(sweeping);
+      sweeping.stop();
       await engine.stop();
     },
     async queuePlacements(verb, items, creator) {
