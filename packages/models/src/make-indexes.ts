@@ -7,6 +7,7 @@ const FORMER_INDEXES: Readonly<Record<string, readonly string[]>> = {
   fs_tasks: FORMER_OF_TASKS,
   download_tasks: FORMER_OF_TASKS,
   search_entries: ['folder_1'],
+  download_seeds: ['remove_at_1'],
 };
 
 /** The server's error codes for a collection, and for an index, that is not there. */

@@ -77,7 +77,11 @@ it('of what is due the seeds of one tool are looked at, however many wait for an
   const connection = await connectStore(store.url);
   try {
     const seeds = createSeedStore(connection);
+    const known = connection.collection('download_seeds');
+    // As an earlier version had it: it would be kept with every write.
+    await known.createIndex({ remove_at: 1 });
     await seeds.init();
+    expect(Object.keys(await known.indexInformation()).sort()).toEqual(['_id_', 'tool_1_remove_at_1']);
     for (let count = 0; count < 100; count += 1)
       await seeds.giveUp({ taskId: `away-${count}`, tool: 'aria2', toolId: '', toolsDir, removeAt: at(count) });
     await seeds.add({ taskId: 'task', tool: 'Transmission', toolId: 'hash', toolsDir, removeAt: at(200) });

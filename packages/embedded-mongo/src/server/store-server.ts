@@ -83,8 +83,8 @@ async function serve(file: StoreFile, options: StoreServerOptions): Promise<Stor
   };
 }
 
-/** Those that are due at the same time go in several turns. @returns what ends it */
-function tidyNowAndThen(engine: Engine, pauseMs: number): () => void {
+/** Those that are due at the same time go in several turns. @returns what ends it. @internal for its test */
+export function tidyNowAndThen(engine: Pick<Engine, 'tidy'>, pauseMs: number): () => void {
   const tidy = () => {
     const isMore = engine.tidy();
     next = setTimeout(tidy, isMore ? NEXT_STEP_MS : pauseMs);
