@@ -191,6 +191,23 @@ it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_
   expect(await readdir(join(dir.path, 'aria2'))).toEqual([]);
 });
 
+it('a download goes on where WHARF_TOOLS_DIR is the same folder, written otherwise', async () => {
+  const { tool, queued, duringAdd, run, folder, moveTo } = openDownload();
+  const removed: string[] = [];
+  const { remove } = tool;
+  tool.remove = (id, directory) => {
+    removed.push(id);
+    return remove(id, directory);
+  };
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  moveTo(`${dir.path}/`);
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  // Once, as it is complete.
+  expect([queued, removed]).toEqual([['film'], ['id-1']]);
+});
+
 it('who cannot take out what is complete has it transferred, and taken out later', async () => {
   const { duringAdd, run, queued, seeding, tool, folder } = openDownload();
   duringAdd(() => writeFile(join(folder, 'film'), 'a film'));

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ExternalTool, takeOut } from '../tools/external-tool.ts';
-import { foldersOf, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
+import { foldersOf, isSameFolder, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { WorkingTools } from '../tools/working-tools.ts';
 import { type FollowContext, followTool } from './follow-tool.ts';
@@ -161,7 +161,7 @@ async function withinRoot(
   tool: ExternalTool,
   saved: SavedTool | undefined,
 ): Promise<SavedTool | undefined> {
-  if (!saved || saved.isHandedOver || (saved.toolsDir ?? toolsDir) === toolsDir) return saved;
+  if (!saved || saved.isHandedOver || isSameFolder(saved.toolsDir ?? toolsDir, toolsDir)) return saved;
   const { folder } = foldersOf(saved.toolsDir, toolsDir, tool.name, run.id);
   run.logger.warn({ tool: tool.name }, 'a download begins anew: WHARF_TOOLS_DIR is another one');
   await takeOut(tool, saved.toolId, folder.path);

@@ -159,9 +159,10 @@ export function foldersOf(
   tool: string,
   taskId: string,
 ): { folder: ToolFolder; all: ToolFolder[] } {
-  const roots = new Set([before ?? root, root]);
-  const [folder = toolFolder(root, tool, taskId), ...others] = [...roots].map((each) => toolFolder(each, tool, taskId));
-  return { folder, all: [folder, ...others] };
+  const now = toolFolder(root, tool, taskId);
+  if (before === undefined || isSameFolder(before, root)) return { folder: now, all: [now] };
+  const folder = toolFolder(before, tool, taskId);
+  return { folder, all: [folder, now] };
 }
 
 /**
@@ -175,7 +176,7 @@ function withoutControlFiles(names: readonly string[]): string[] {
   return results.length > 0 ? results : [...names];
 }
 
-/** Whether a tool and we mean the same folder: some put slashes at the end. */
+/** Whether two texts mean the same folder: some put slashes at the end. */
 export function isSameFolder(left: string, right: string): boolean {
   return resolve(left) === resolve(right);
 }
