@@ -128,9 +128,9 @@ async function kindsOf({ tasks }: Pick<TaskModels, 'tasks'>): Promise<ReadonlySe
 async function isAbandoned({ tasks }: Pick<TaskModels, 'tasks'>, kind: string, since: Date): Promise<boolean> {
   let hasOpen = false;
   for (const waiting of [true, false]) {
-    // By the driver itself: its cursor ends with the loop, one of mongoose stays in the store.
-    const projection = { _id: 0, done: 1, paused: 1, updated_at: 1 };
-    for await (const { done, paused, updated_at } of tasks.collection.find({ waiting, kind }, { projection, batchSize: READ_AT_A_TIME })) {
+    // By the driver itself: its cursor ends with the loop, one of mongoose stays in the store. Of a kind that lives the first one tells so.
+    const options = { projection: { _id: 0, done: 1, paused: 1, updated_at: 1 }, sort: { run_at: -1 }, batchSize: READ_AT_A_TIME } as const;
+    for await (const { done, paused, updated_at } of tasks.collection.find({ waiting, kind }, options)) {
       if (updated_at > since) return false;
       hasOpen ||= !done && !paused;
     }

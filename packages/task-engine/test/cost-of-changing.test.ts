@@ -92,7 +92,10 @@ it.each<[string, () => Promise<unknown>]>([
 });
 
 it('of tasks that another replica works on no more are read than tell so, and the store does not keep the rest ready', async () => {
-  await place.models.tasks.updateMany({}, { $set: { kind: 'of-another', updated_at: new Date() } });
+  const longAgo = new Date(Date.now() - 172_800_000);
+  await place.models.tasks.updateMany({}, { $set: { kind: 'of-another', run_at: longAgo, updated_at: longAgo } });
+  // What is written last is mostly what was due last.
+  await place.models.tasks.updateOne({ _id: `task ${COUNT - 1}` }, { $set: { run_at: new Date(), updated_at: new Date() } });
   let nowMs = 0;
   const housekeeping = createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], undefined, () => nowMs);
   nowMs = 600_000;
