@@ -81,6 +81,8 @@ it('one user who renames where the storage has no renames leaves turns of it to 
   const store = new MemoryDriver();
   const plain = operationsOf(store);
   const over = Promise.withResolvers<never>();
+  // The others may come to it later than to the refusal of the first.
+  over.promise.catch(() => undefined);
   const write: StorageDriver['write'] = (file, content, options) =>
     file.startsWith('/new') ? over.promise : store.write(file, content, options);
   const memory = await openLimited(decorated({ ...plain, rename: undefined, copy: undefined, write }), { writes: 2 });
