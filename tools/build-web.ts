@@ -48,12 +48,13 @@ function putInPlace(): void {
   }
 }
 
-/** Of processes that were killed. */
+/** Of processes that were killed, also of one that had our number. */
 function removeLeftDrafts(): void {
   if (!existsSync(dirname(folder))) return;
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = /\.(\d+)\.(?:former\.)?draft$/.exec(name) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(dirname(folder), name), { recursive: true, force: true });
+    if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid))))
+      rmSync(join(dirname(folder), name), { recursive: true, force: true });
   }
 }
 

@@ -17,7 +17,10 @@ export interface ConnectOptions {
 
 /** The connections that this process may open to the network. All of them pass one policy. */
 export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
-  /** The same for addresses that lead on to others that nobody here has entered: they are on the public Internet. */
+  /**
+   * The same for addresses that lead on to others that nobody here has entered: they are on the public Internet. Names of each one that is asked for are looked
+   * up in turns with those of the others.
+   */
   readonly toPublic: Egress;
   /** A client with connections of its own, to be closed by who asked for it. */
   openClient(options: GuardedClientOptions): GuardedClient;
@@ -32,9 +35,11 @@ export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
 
 /** @param publicPolicy of what is reached by {@link Egress.toPublic}; the same, when absent */
 export function createEgress(policy: EgressPolicy, publicPolicy = policy): Egress {
+  let owners = 0;
   return {
     get toPublic() {
-      return createEgress(publicPolicy);
+      owners += 1;
+      return createEgress(publicPolicy.forOwner(`storage ${owners}`));
     },
     parseUrl: (text, base) => policy.parseUrl(text, base),
     openClient: (options) => createGuardedClient(policy, options),

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createEgress } from './egress.ts';
 import { createEgressPolicy } from './egress-policy.ts';
 
 /** A policy whose name server answers for `fast.example`, and is silent about all other names until it is told. */
@@ -48,4 +49,13 @@ it('names from the admin have no such bound', async () => {
   const { policy, asked } = open('admin');
   for (const name of names('storage', 20)) void policy.resolve(name, 80);
   await expect.poll(() => asked).toHaveLength(20);
+});
+
+it('names that one storage leads on to hold up no other storage', async () => {
+  const { policy, asked } = open();
+  const egress = createEgress(policy);
+  const [one, other] = [egress.toPublic, egress.toPublic];
+  for (const host of names('one', 10)) void one.connect({ host, port: 80 }).catch(() => undefined);
+  void other.connect({ host: 'other.example', port: 80 }).catch(() => undefined);
+  await expect.poll(() => asked).toEqual([...names('one', 3), 'other.example']);
 });

@@ -92,14 +92,18 @@ it('a body of many tiny pieces comes whole, in far fewer', async () => {
   expect(pieces).toBeLessThan(COUNT / 50);
 });
 
-it('tiny pieces that nobody takes are put together, however slowly they come, and are taken whole', async () => {
+it.each([
+  ['a chunked body', { 'transfer-encoding': 'chunked' }],
+  ['a body of known length', { 'content-length': '901' }],
+])('tiny pieces of %s that nobody takes are put together, however slowly they come, and are taken whole', async (_what, headers) => {
   const COUNT = 900;
+  const DIGIT_0 = 0x30;
   const request = new http.IncomingMessage(new Socket());
-  request.headers = { 'transfer-encoding': 'chunked' };
+  request.headers = headers;
   request._read = () => undefined;
   pacePieces(request);
   for (let index = 0; index < COUNT; index += 1) {
-    request.push(Buffer.from(String(index % 10)));
+    request.push(Buffer.from(Uint8Array.of(DIGIT_0 + (index % 10)).buffer));
     await setImmediate();
   }
   const taken: Buffer[] = [];
@@ -107,7 +111,7 @@ it('tiny pieces that nobody takes are put together, however slowly they come, an
   await setImmediate();
   await setImmediate();
   // What comes while somebody takes it goes on at once.
-  request.push(Buffer.from('.'));
+  request.push(Buffer.from(Uint8Array.of(0x2e).buffer));
   await setImmediate();
   await setImmediate();
   expect(Buffer.concat(taken).toString()).toBe(`${Array.from({ length: COUNT }, (_, index) => index % 10).join('')}.`);

@@ -28,11 +28,17 @@ export interface OnShortPieces {
  * Has a chunked body read in turns with other work. The system hands on up to 2 MiB of a connection in one turn of the event loop, and each chunk in it
  * is a piece of its own: a third of a million where each has one byte. With this, what was read at once (64 KiB) is the most of one turn, and one
  * connection with so many pieces goes on in a turn. Short pieces that come together are handed on as one: each costs whoever takes it as much as a long one.
- * So are those that come while nobody takes any: each takes far more memory than it has bytes.
+ * So are those that come while nobody takes any, also of a body that is not chunked, whose client sends them one by one: each takes far more memory than it
+ * has bytes.
  */
 export function pacePieces(message: IncomingMessage, onShort?: OnShortPieces): void {
-  if (message.headers['transfer-encoding'] === undefined) return;
-  const push = gathering(message, message.push.bind(message));
+  const { 'transfer-encoding': encoding, 'content-length': length } = message.headers;
+  if (encoding === undefined && length === undefined) return;
+  const push = gathering(message, message.push.bind(message), encoding !== undefined);
+  if (encoding === undefined) {
+    message.push = push;
+    return;
+  }
   const read = message._read.bind(message);
   const count = onShort && createCount(onShort);
   let pieces = 0;
@@ -81,7 +87,8 @@ function createCount({ ofBody, ofAll }: OnShortPieces): () => void {
 
 type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;
 
-function gathering(message: IncomingMessage, push: Push): Push {
+/** @param always else where one waits already: what is taken at once is not held up */
+function gathering(message: IncomingMessage, push: Push, always: boolean): Push {
   let room: Buffer | undefined;
   let length = 0;
   let isDue = false;
@@ -113,6 +120,7 @@ function gathering(message: IncomingMessage, push: Push): Push {
       handOn();
       return push(chunk, encoding);
     }
+    if (!always && length === 0 && message.readableLength === 0) return push(chunk, encoding);
     room ??= Buffer.allocUnsafeSlow(GATHERED_BYTES);
     if (length === 0) handOnSoon();
     room.set(chunk, length);

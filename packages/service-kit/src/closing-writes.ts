@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 
 /** A connection of the store's driver, as far as it is touched here. */
 interface DriverConnection {
@@ -45,7 +44,7 @@ export function endWritesWithConnections(): void {
 
 /** The one that mongoose has: the driver does not export it. */
 function connectionClass(): { prototype: { writeCommand: Write } } {
-  const { Connection } = createRequire(fileURLToPath(import.meta.resolve('mongoose')))(FILE);
+  const { Connection } = createRequire(import.meta.resolve('mongoose'))(FILE);
   if (typeof Connection?.prototype?.writeCommand !== 'function') throw new Error(`${FILE} has no writes`);
   return Connection;
 }

@@ -1,3 +1,4 @@
+export { followStoreClock } from './agreed-clock.ts';
 export type { Bus, OnBusError, Subject } from './bus/bus.ts';
 export { createBusErrors } from './bus/bus-errors.ts';
 export { createLocalBus } from './bus/local-bus.ts';

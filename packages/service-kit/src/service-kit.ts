@@ -39,7 +39,7 @@ export function createServiceKit(parts: {
   /** Left out: there are no traces. */
   tracing?: Tracing;
   /** Milliseconds since 1970; left out: this machine's, where no other process has to agree. */
-  clock?: () => number;
+  clock?: (() => number) | undefined;
   peers: (tokens: InternalTokens) => Peers;
 }): ServiceKit {
   const { name, logger, store, bus, tracing = NO_TRACING, clock = () => Date.now() } = parts;

@@ -50,6 +50,13 @@ describe('the lockout of an address with an account, with two replicas on one st
     expect(await one.verifications()).toBe(before);
   });
 
+  it('guesses that were sent before the lock, and wait, cost none either', async () => {
+    const address = newAddress();
+    const before = await one.verifications();
+    await Promise.all(Array.from({ length: 60 }, () => tryLogin(one, address, 'wrong')));
+    expect((await one.verifications()) - before).toBeLessThan(30);
+  });
+
   it('a lock ends after five minutes although it was tried meanwhile', async () => {
     const address = newAddress();
     for (let i = 0; i < 5; i += 1) await tryLogin(one, address, 'wrong');

@@ -13,6 +13,7 @@ import {
   createLocalBus,
   createNatsBus,
   createServiceKit,
+  followStoreClock,
   type InternalTokens,
   KEPT_FOR,
   kitFor,
@@ -78,13 +79,7 @@ async function startStandalone(
   void embedded?.failed.then((error) => {
     throw error;
   });
-  const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
-  const storeId = await prepareStore(store, embedded && dataDir.note).catch(async (error) => {
-    // Closed in order, so that no file of a refused store is left beside the restored one.
-    await store.close();
-    await embedded?.stop();
-    throw error;
-  });
+  const { store, storeId, clock } = await openStore(config, embedded, dataDir, logger);
   const onBusError = createBusErrors(logger, Date.now);
   const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
 
@@ -102,7 +97,7 @@ async function startStandalone(
       downloaderTasks: client(TaskServiceDefinition, () => furtherOf(downloader, TaskServiceDefinition.fullName)),
     };
   };
-  const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, tracing, peers });
+  const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, tracing, clock: clock?.now, peers });
   const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
   const engines = [
@@ -142,6 +137,7 @@ async function startStandalone(
     await http.stop(STOP_GRACE_MS);
     for (const service of services.toReversed()) await service.stop();
     await bus.close();
+    clock?.stop();
     await store.close();
     await embedded?.stop();
     await ops?.stop(0);
@@ -164,4 +160,23 @@ function furtherOf({ furtherRpcs = [] }: Service, fullName: string): RpcService 
 function httpOf({ http }: Service) {
   if (!http) throw new Error('this service offers no HTTP');
   return http;
+}
+
+/** Connects to the store and prepares it for this version. One elsewhere forgets logins and locks by its own time: that is ours then. */
+async function openStore(
+  config: ReturnType<typeof readStandaloneConfig>,
+  embedded: Awaited<ReturnType<typeof startEmbeddedMongo>> | undefined,
+  dataDir: Awaited<ReturnType<typeof openDataDir>>,
+  logger: Logger,
+) {
+  const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
+  try {
+    const storeId = await prepareStore(store, embedded && dataDir.note);
+    return { store, storeId, clock: embedded ? undefined : await followStoreClock(store, logger) };
+  } catch (error) {
+    // Closed in order, so that no file of a refused store is left beside the restored one.
+    await store.close();
+    await embedded?.stop();
+    throw error;
+  }
 }

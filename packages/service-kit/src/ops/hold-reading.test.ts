@@ -1,6 +1,9 @@
 import { once } from 'node:events';
-import { createConnection, type Socket } from 'node:net';
+import { IncomingMessage, Server } from 'node:http';
+import { createConnection, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { holdReading } from './hold-reading.ts';
 import { listenHttp } from './http-listener.ts';
 
 const FLOODS = 60;
@@ -56,6 +59,25 @@ describe.runIf(process.platform === 'linux')('many connections that send thousan
     await Promise.all(answers);
     expect(counted).toEqual(Array.from({ length: ADDRESSES }, () => ROUNDS * CHUNKS));
   });
+});
+
+it('one whose turn has come keeps it, and the next one has its own, also where others flood in each turn', async () => {
+  const server = new Server();
+  const { ofAll } = holdReading(server)(new IncomingMessage(new Socket()));
+  const handles = ['first', 'second'].map(() => {
+    const handle = { reading: true, bytesRead: 0, readStop: () => undefined, readStart: () => undefined };
+    server.emit('connection', Object.assign(new Socket(), { _handle: handle }));
+    return handle;
+  });
+  const seen: boolean[][] = [];
+  for (let turn = 0; turn < 30; turn += 1) {
+    ofAll();
+    seen.push(handles.map(({ reading }) => reading));
+    await setImmediate();
+  }
+  expect(seen[0]).toEqual([false, false]);
+  expect(seen).toContainEqual([true, false]);
+  expect(seen).toContainEqual([false, true]);
 });
 
 async function listen() {

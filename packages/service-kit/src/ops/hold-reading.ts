@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { OnShortPieces } from '@wharf/pace';
 import { plainAddress } from '../http/plain-address.ts';
+import { createSocketLine } from './socket-line.ts';
 
 /** What reads a socket, as Node's HTTP server stops and starts it where a body is not taken. Undefined: the connection has ended. */
 interface Handle {
@@ -10,11 +11,11 @@ interface Handle {
   readStart(): void;
 }
 
-/** After a turn that was too long no connection is read again for so many: in each Node takes a new one. */
+/** Turns between two connections that are read again, where one was too long since: in each of them Node takes a new connection. */
 const TURNS = 8;
 /** One connection in so many is one of those that have sent too many tiny chunks. */
 const FLOODING_EACH = 8;
-/** One in so many is one that has not had its turn yet: the oldest and the newest in turn, for whoever floods on many may be older or newer than the others. */
+/** One in so many is one that has not had its turn yet. */
 const UNKNOWN_EACH = 2;
 
 /**
@@ -29,11 +30,15 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
   const sockets = new Map<Socket, string>();
   const flooding = new WeakSet<Socket>();
   let harmless = new WeakSet<Socket>();
-  const lines = { harmless: createLine(), unknown: createLine(), flooding: createLine() };
-  const all = Object.values(lines);
+  // Whoever floods on many that are not known may be older or newer than the others.
+  const lines = { harmless: createSocketLine(), unknown: createSocketLine({ fromBothEnds: true }), flooding: createSocketLine() };
+  /** In the order in which they are taken from where the one that is due is empty. */
+  const all = [lines.harmless, lines.unknown, lines.flooding];
   /** The one whose turn it is, until it has been read. */
   let next: { readonly socket: Socket; readonly bytesRead: number } | undefined;
   let isHolding = false;
+  /** Whether a turn was too long since the last one had its turn. */
+  let wasLong = false;
   let wait = 0;
   let steps = 0;
 
@@ -48,12 +53,13 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
     if (!isHolding) setImmediate(goOn);
     isHolding = true;
   };
+  const lineDue = () => {
+    if (steps % FLOODING_EACH === 1) return lines.flooding;
+    return steps % UNKNOWN_EACH === 0 ? lines.unknown : lines.harmless;
+  };
   const takeNext = () => {
     steps += 1;
-    const ofUnknown = () => (steps % (2 * UNKNOWN_EACH) === 0 ? lines.unknown.takeNewest() : undefined) ?? lines.unknown.take();
-    if (steps % FLOODING_EACH === 1) return lines.flooding.take() ?? lines.harmless.take() ?? ofUnknown();
-    if (steps % UNKNOWN_EACH === 0) return ofUnknown() ?? lines.harmless.take() ?? lines.flooding.take();
-    return lines.harmless.take() ?? ofUnknown() ?? lines.flooding.take();
+    return [lineDue(), ...all].find((line) => line.isFilled())?.take();
   };
   const goOn = () => {
     if (next && !flooding.has(next.socket)) harmless.add(next.socket);
@@ -62,6 +68,8 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
     else {
       const socket = takeNext();
       if (socket && start(socket)) next = { socket, bytesRead: socket.bytesRead };
+      wait = wasLong ? TURNS : 0;
+      wasLong = false;
     }
     isHolding = next !== undefined || wait > 0 || all.some((line) => line.isFilled());
     if (isHolding) setImmediate(goOn);
@@ -74,12 +82,10 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
       sockets.delete(socket);
       for (const line of all) line.remove(address, socket);
     });
-    // One that paused itself waits like the others when it goes on.
+    // A new one waits like the others, and so does one that paused itself when it goes on.
     socket.on('resume', () => {
       if (isHolding) hold(socket, address);
     });
-    // Node begins to read it in a tick of its own.
-    if (isHolding) process.nextTick(hold, socket, address);
   });
   return (request) => ({
     ofBody() {
@@ -89,54 +95,10 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
       request.once('close', () => flooding.delete(socket));
     },
     ofAll() {
-      // New connections that flood in each turn put off nobody's.
-      if (wait === 0) wait = TURNS;
+      wasLong = true;
       for (const [socket, address] of sockets) hold(socket, address);
     },
   });
-}
-
-/** Sockets that wait, of each address in turn. */
-interface Line {
-  add(address: string, socket: Socket): void;
-  remove(address: string, socket: Socket): void;
-  isFilled(): boolean;
-  take(): Socket | undefined;
-  /** Of the addresses with one socket the last that was added. */
-  takeNewest(): Socket | undefined;
-}
-
-function createLine(): Line {
-  const waiting = new Map<string, Set<Socket>>();
-  const remove = (address: string, socket: Socket) => {
-    const ofAddress = waiting.get(address);
-    ofAddress?.delete(socket);
-    if (ofAddress?.size === 0) waiting.delete(address);
-  };
-  return {
-    add(address, socket) {
-      const ofAddress = waiting.get(address) ?? new Set<Socket>();
-      waiting.set(address, ofAddress.add(socket));
-    },
-    remove,
-    isFilled: () => waiting.size > 0,
-    take() {
-      const [first] = waiting;
-      if (!first) return undefined;
-      const [address, ofAddress] = first;
-      const [socket] = ofAddress;
-      waiting.delete(address);
-      if (socket) ofAddress.delete(socket);
-      if (ofAddress.size > 0) waiting.set(address, ofAddress);
-      return socket;
-    },
-    takeNewest() {
-      const newest = [...waiting].findLast(([, ofAddress]) => ofAddress.size === 1);
-      if (!newest) return undefined;
-      waiting.delete(newest[0]);
-      return [...newest[1]][0];
-    },
-  };
 }
 
 /** @returns whether it was read */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ROLE } from '@wharf/rights';
@@ -6,6 +7,7 @@ import { expect, it } from 'vitest';
 import { createHeldBytes } from './held-bytes.ts';
 
 const UNCOUNTED = 64 * 1024;
+const MIB = 1024 * 1024;
 const response = () => new ServerResponse(new IncomingMessage(new Socket()));
 const callerOf = (id: number, role: number): Caller => ({
   identity: { kind: 'user', id, username: '', role, permission: 0, basePath: '/', sessionId: '' },
@@ -48,4 +50,19 @@ it('counts nothing for a client that is gone', () => {
   gone.destroy();
   expect(() => held.of(gone, user(1), HERE)(UNCOUNTED + 500)).toThrow('the client went away');
   held.of(response(), user(1), HERE)(UNCOUNTED + 500);
+});
+
+it('holds no more than half of the heap that Node may use', () => {
+  const program = `
+    const { IncomingMessage, ServerResponse } = await import('node:http');
+    const { createHeldBytes } = await import(${JSON.stringify(new URL('held-bytes.ts', import.meta.url).href)});
+    createHeldBytes().of(new ServerResponse(new IncomingMessage(null)), undefined, '192.0.2.1')(40 * ${MIB});
+  `;
+  const held = (heapMib: number) => {
+    const flags = [`--max-old-space-size=${heapMib}`, '--max-semi-space-size=2', '--input-type=module'];
+    return spawnSync(process.execPath, [...flags, '--eval', program], { encoding: 'utf8' }).stderr;
+  };
+  // An address has an eighth of the heap.
+  expect(held(1_024)).toBe('');
+  expect(held(128)).toContain('too much is being sent and taken at once');
 });

@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { type Caller, plainAddress } from '@wharf/service-kit';
 
-/** The bytes that all requests of the process may hold together: bodies that still come and answers that are still sent. */
+/** The bytes that all requests of the process may hold together, where it has much memory: bodies that still come and answers that are still sent. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** Else a fraction of the heap that Node may use, which is half of a container's memory. These bytes lie beside it, with what transfers hold. */
+const HEAP_SHARES = 2;
 /** The share of one caller, as a fraction of that. All strangers are one caller, guests too. */
 const SHARES = 2;
 /** The share of one address without a login, as a fraction of all. */
@@ -24,7 +27,7 @@ export interface HeldBytes {
   of(response: ServerResponse, caller: Caller | undefined, address: string): Hold;
 }
 
-export function createHeldBytes(maxBytes = MAX_BYTES): HeldBytes {
+export function createHeldBytes(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): HeldBytes {
   const bytesOf = new Map<string, number>();
   const heldBy = (key: string) => bytesOf.get(key) ?? 0;
   const count = (key: string, bytes: number) => {

@@ -39,3 +39,8 @@ it('writes a bounded number of elements between two turns of others, however lon
     expect(Math.max(...pieces.map((piece) => String(piece).split('"name"').length - 1))).toBe(500);
   }
 });
+
+it('keeps long lists as bytes, and nothing long beside them', async () => {
+  const pieces = await writeJson({ data: { content: list(1_000) } }, countingPace());
+  expect(pieces.filter((piece) => typeof piece === 'string').join('')).toBe('{"data":{"content":]}}');
+});

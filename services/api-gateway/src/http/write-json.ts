@@ -22,7 +22,8 @@ function* piecesOf(value: unknown, levels: number): Generator<JsonPiece, void> {
   else if (Array.isArray(value)) {
     for (let from = 0; from < value.length; from += ELEMENTS_PER_PIECE) {
       const elements = JSON.stringify(value.slice(from, from + ELEMENTS_PER_PIECE)).slice(1, -1);
-      yield from === 0 ? `[${elements}` : `,${elements}`;
+      // As a text it would lie in the heap for as long as its client takes.
+      yield Buffer.from(from === 0 ? `[${elements}` : `,${elements}`);
     }
     yield ']';
   } else {

@@ -125,7 +125,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       const found = user && (await store.find(user.id, digestOf(password), now));
       const appPassword = found?.protocols.includes(protocol) ? found : undefined;
       if (!appPassword) {
-        const isMatch = await passwords.matches(user?.passwordHash, staticHash(password), attempt.address);
+        const isMatch = await passwords.matches(user?.passwordHash, staticHash(password), attempt);
         await attempt.refuseLocked();
         // A password that is right but does not suffice is refused like a wrong one. Otherwise passwords could be tried out here.
         if (!user || !isMatch || user.otpSecret !== '') {

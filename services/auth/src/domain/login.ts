@@ -57,7 +57,7 @@ export function createLogin(parts: LoginParts): Login {
   return async ({ username, staticHash, otpCode, address, userAgent }) => {
     const attempt = await parts.guard(username, address, 'api');
     const { user } = attempt;
-    const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase(), attempt.address);
+    const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase(), attempt);
     // Guesses that were sent at once have all passed the first check. Those after the fifth failure must learn nothing.
     await attempt.refuseLocked();
     if (!user || !isMatch) {

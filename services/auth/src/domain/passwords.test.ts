@@ -3,7 +3,8 @@ import { createArgon2 } from '../crypto/argon2.ts';
 import { createPasswords, MAX_PASSWORD_BYTES } from './passwords.ts';
 import { staticHash } from './static-hash.ts';
 
-const ADDRESS = '192.0.2.1';
+const by = (address: string) => ({ address, refuseLocked: async () => undefined });
+const SOMEBODY = by('192.0.2.1');
 const argon2id = createArgon2();
 afterAll(() => argon2id.close());
 
@@ -29,18 +30,18 @@ describe('passwords', () => {
     const stored = await passwords.hash('correct horse');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(await passwords.hash('correct horse')).not.toBe(stored);
-    expect(await passwords.matches(stored, staticHash('correct horse'), ADDRESS)).toBe(true);
-    expect(await passwords.matches(stored, staticHash('correct horsf'), ADDRESS)).toBe(false);
-    expect(await passwords.matches(stored, 'correct horse', ADDRESS)).toBe(false);
-    expect(await passwords.matches(stored, '', ADDRESS)).toBe(false);
+    expect(await passwords.matches(stored, staticHash('correct horse'), SOMEBODY)).toBe(true);
+    expect(await passwords.matches(stored, staticHash('correct horsf'), SOMEBODY)).toBe(false);
+    expect(await passwords.matches(stored, 'correct horse', SOMEBODY)).toBe(false);
+    expect(await passwords.matches(stored, '', SOMEBODY)).toBe(false);
   });
 
   it('whoever has no password is matched by nothing, not even by the empty one', async () => {
     const passwords = createPasswords(argon2id);
     expect(await passwords.hash('')).toBe('');
     for (const text of ['', staticHash('')]) {
-      expect(await passwords.matches('', text, ADDRESS)).toBe(false);
-      expect(await passwords.matches(undefined, text, ADDRESS)).toBe(false);
+      expect(await passwords.matches('', text, SOMEBODY)).toBe(false);
+      expect(await passwords.matches(undefined, text, SOMEBODY)).toBe(false);
     }
   });
 
@@ -50,7 +51,7 @@ describe('passwords', () => {
     await passwords.prepare();
     const stored = await passwords.hash('one');
     const before = { ...slowHash.counts };
-    for (const hash of [stored, undefined, '']) await passwords.matches(hash, staticHash('two'), ADDRESS);
+    for (const hash of [stored, undefined, '']) await passwords.matches(hash, staticHash('two'), SOMEBODY);
     expect(slowHash.counts).toEqual({ hash: before.hash, verify: before.verify + 3 });
   });
 
@@ -63,10 +64,10 @@ describe('passwords', () => {
     const passwords = createPasswords({ hash: () => work('hash'), verify: () => work(true) });
     await passwords.prepare();
     const own = Array.from({ length: 251 }, () => passwords.hash('one', 7));
-    const ofAddress = Array.from({ length: 251 }, () => passwords.matches('hash', 'two', '192.0.2.1'));
+    const ofAddress = Array.from({ length: 251 }, () => passwords.matches('hash', 'two', SOMEBODY));
     const all = Promise.all([...own, ...ofAddress]);
-    const tooMany = Promise.allSettled([passwords.hash('one', 7), passwords.matches('hash', 'two', '192.0.2.1')]);
-    expect(await passwords.matches('hash', 'three', '192.0.2.2')).toBe(true);
+    const tooMany = Promise.allSettled([passwords.hash('one', 7), passwords.matches('hash', 'two', SOMEBODY)]);
+    expect(await passwords.matches('hash', 'three', by('192.0.2.2'))).toBe(true);
     expect(done).toBeLessThan(10);
     await all;
     expect(await tooMany).toMatchObject([{ reason: { code: 'RATE_LIMITED' } }, { reason: { code: 'RATE_LIMITED' } }]);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, createKeyedTurns } from '@wharf/pace';
+import type { LoginTry } from './login-guard.ts';
 import { staticHash } from './static-hash.ts';
 
 /** A slow hash with its parameters and salt inside its text. */
@@ -9,6 +10,8 @@ export interface SlowHash {
   /** Compares in a time that does not depend on where the texts differ. */
   verify(hash: string, text: string): Promise<boolean>;
 }
+
+type Asking = Pick<LoginTry, 'address' | 'refuseLocked'>;
 
 export interface Passwords {
   /**
@@ -20,17 +23,17 @@ export interface Passwords {
   /**
    * Whether the static hash belongs to the stored one. It always costs one verification. An empty or missing stored hash is verified
    * against a dummy hash, so that the time does not tell which names exist.
-   * @param of the address that asks: of each one waits at a time
-   * @throws AppError RATE_LIMITED when too many wait
+   * @param by who asks: of each address one waits at a time, and those behind it cost nothing where what they are about is locked meanwhile
+   * @throws AppError RATE_LIMITED when too many wait, or it is locked
    */
-  matches(storedHash: string | undefined, staticHash: string, of: string): Promise<boolean>;
+  matches(storedHash: string | undefined, staticHash: string, by: Asking): Promise<boolean>;
   /** Makes the dummy hash, so that the first unknown name costs no more than others. */
   prepare(): Promise<void>;
 }
 
 /** Longer passwords would only cost processor time. */
 export const MAX_PASSWORD_BYTES = 1_024;
-/** Of all, and of one user or address. One password takes about 25 ms: the last of a full queue waits 6 s on an idle machine, far less than the deadline of a call. */
+/** Of all, and of one user or address. One password takes about 25 ms: the first of each waits 6 s at most on an idle machine, far less than the deadline of a call. */
 const MAX_WAITING = 250;
 
 /** Passwords under a slow hash, for which a bounded number waits. */
@@ -38,7 +41,6 @@ export function createPasswords(slowHash: SlowHash): Passwords {
   const queue = { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' };
   const gate = createGate(1, queue);
   const turns = createKeyedTurns<number | string>(queue);
-  const inTurn = <Answer>(of: number | string | undefined, work: () => Promise<Answer>) => turns(of, () => gate.run(work));
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= slowHash.hash(randomBytes(32).toString('hex'));
@@ -48,12 +50,15 @@ export function createPasswords(slowHash: SlowHash): Passwords {
     async hash(password, of) {
       if (password === '') return '';
       const text = staticHash(checkedPassword(password));
-      return inTurn(of, () => slowHash.hash(text));
+      return turns(of, () => gate.run(() => slowHash.hash(text)));
     },
-    async matches(storedHash, text, of) {
+    async matches(storedHash, text, { address, refuseLocked }) {
       const isKnown = storedHash !== undefined && storedHash !== '';
       const hash = isKnown ? storedHash : await hashOfNobody();
-      const isMatch = await inTurn(of, () => slowHash.verify(hash, text));
+      const isMatch = await turns(address, async () => {
+        await refuseLocked();
+        return gate.run(() => slowHash.verify(hash, text));
+      });
       return isKnown && isMatch;
     },
     async prepare() {

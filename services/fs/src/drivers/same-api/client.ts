@@ -71,6 +71,7 @@ export class GatewayClient {
   readonly #egress: Egress;
   readonly #client: GuardedClient;
   /** For addresses of files that the gateway names and nobody here has entered. */
+  readonly #public: Egress;
   readonly #publicClient: GuardedClient;
   readonly #trail: Trail;
   readonly #taskMs: number;
@@ -85,7 +86,8 @@ export class GatewayClient {
     this.#trail = trail;
     egress.parseUrl(settings.base.href);
     this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS });
-    this.#publicClient = egress.toPublic.openClient({ maxConnections: MAX_CONNECTIONS });
+    this.#public = egress.toPublic;
+    this.#publicClient = this.#public.openClient({ maxConnections: MAX_CONNECTIONS });
   }
 
   /** Whose token each call is sent with from now on. */
@@ -231,7 +233,7 @@ export class GatewayClient {
     for (let redirects = 0; ; redirects += 1) {
       this.#begin(signal);
       const isOwn = url.origin === this.#settings.base.origin;
-      const egress = isOwn ? this.#egress : this.#egress.toPublic;
+      const egress = isOwn ? this.#egress : this.#public;
       const answer = await (isOwn ? this.#client : this.#publicClient).request({
         url: egress.parseUrl(url.href),
         headers: { ...range, 'Accept-Encoding': 'identity', ...(isOwn && this.#trail.headers()) },
