@@ -77,6 +77,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     async betweenPortions(index, current, isUnderWay) {
       const ready = overtaken.take((paths) => !paths.some(isUnderWay));
       await apply(index, current, ready);
+      return ready.flat();
     },
   });
 
