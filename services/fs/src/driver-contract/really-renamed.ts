@@ -38,7 +38,9 @@ const folded = (path: MountPath) => path.normalize('NFC').toLowerCase();
 
 /** A file may have grown since. */
 function isWhole(source: Said, placed: Said): boolean {
-  return source.isFolder === placed.isFolder && (source.isFolder || (placed.sizeBytes ?? Number.POSITIVE_INFINITY) >= (source.sizeBytes ?? 0));
+  return (
+    source.isFolder === placed.isFolder && (source.isFolder || (placed.sizeBytes ?? Number.POSITIVE_INFINITY) >= (source.sizeBytes ?? 0))
+  );
 }
 
 function isSame(source: Said, left: Said): boolean {
