@@ -450,6 +450,30 @@ describe('the index follows', () => {
     await world.finds('top', ['/top']);
   });
 
+  it('changes that were made while the index could not be reached', async () => {
+    let isAway = false;
+    let refusals = 0;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (isAway) {
+          refusals += 1;
+          throw new AppError('STORAGE_UNAVAILABLE', 'the store is away');
+        }
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/before');
+    await world.build();
+    isAway = true;
+    for (const path of ['/one', '/two']) await upload(world, path);
+    await waitFor('a change that cannot be followed', () => refusals > 0);
+    isAway = false;
+    world.keeper.wake();
+    await world.finds('', ['/before', '/one', '/two']);
+  });
+
   it('a storage for as long as another one takes long, though all its folders together have more than one walk looks at', async () => {
     const driver = createTestDriver('Slow', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/slow', driver: 'Slow' }, { mount_path: '/good' }];

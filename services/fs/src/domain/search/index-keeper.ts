@@ -2,11 +2,11 @@ import { AppError } from '@wharf/errors';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { applyChanges } from './index-changes.ts';
+import { applyChanges, type ChangedPaths } from './index-changes.ts';
 import { createIndexCommands, type IndexCommands } from './index-commands.ts';
 import { createIndexProgress, type IndexProgress } from './index-progress.ts';
 import { createIndexWalker } from './index-walker.ts';
-import { createNotedChanges } from './noted-changes.ts';
+import { createNotedChanges, type NotedChanges } from './noted-changes.ts';
 import { createNotedListings } from './noted-listings.ts';
 import { repeatable } from './repeatable.ts';
 import type { SearchIndex } from './search-index.ts';
@@ -76,7 +76,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     async betweenPortions(index, current, isUnderWay) {
       const ready = overtaken.take((paths) => !paths.some(isUnderWay));
-      await apply(index, current, ready);
+      await apply(index, current, ready, overtaken);
       return ready.flat();
     },
   });
@@ -91,7 +91,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const index = await open();
     const noted = changes.take();
     if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
-    await apply(index, current, noted);
+    await apply(index, current, noted, changes);
     await listings.queueFolders(index);
     work();
   }, onError);
@@ -100,12 +100,17 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
-    if (overtaken.size() > 0) await apply(index, current, overtaken.take());
+    if (overtaken.size() > 0) await apply(index, current, overtaken.take(), overtaken);
   }, onError);
   const work = () => {
     if (!isClosed) workOff.run();
   };
-  const settings = watchSettings(snapshot, work, onError);
+  const goOn = () => {
+    // What could not be followed waits.
+    if (!isClosed) follow.run();
+    work();
+  };
+  const settings = watchSettings(snapshot, goOn, onError);
   const after = async (index: SearchIndex) => {
     await progress.report(index, true);
     work();
@@ -128,7 +133,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     wake() {
       settings.read().catch(onError);
-      work();
+      goOn();
     },
     ...createIndexCommands({ indexOf, clock, progress, interrupt: walker.interrupt, onCleared: listings.forget, after }),
     async close() {
@@ -142,12 +147,13 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
 }
 
-/** Applies changes. What there is no room for is left out, and holds up nothing else. */
+/** Applies changes. What there is no room for is left out, and holds up nothing else. Where the index cannot be reached they wait again. */
 function applying(onError: (error: unknown) => void) {
-  return async (...changes: Parameters<typeof applyChanges>): Promise<void> => {
+  return async (index: SearchIndex, snapshot: Snapshot, changes: readonly ChangedPaths[], waiting: NotedChanges): Promise<void> => {
     try {
-      await applyChanges(...changes);
+      await applyChanges(index, snapshot, changes);
     } catch (error) {
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of changes) waiting.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       onError(error);
     }
