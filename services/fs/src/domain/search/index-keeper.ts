@@ -45,7 +45,6 @@ const POLL_MS = 5_000;
 
 export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const { snapshot, clock, onError } = options;
-  let opening: Promise<SearchIndex> | undefined;
   let isClosed = false;
   const progress = createIndexProgress(options);
   const changes = createNotedChanges();
@@ -53,14 +52,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const overtaken = createNotedChanges();
   const listings = createNotedListings();
 
-  const open = (): Promise<SearchIndex> => {
-    if (isClosed) return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is closed'));
-    opening ??= options.openIndex().catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    return opening;
-  };
+  const { open, close } = openedOnce(options.openIndex, () => isClosed);
   const indexOf = async (current: Snapshot): Promise<SearchIndex> => {
     if (isOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
     return open();
@@ -141,6 +133,24 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       settings.close();
       walker.interrupt();
       await Promise.all([follow.idle(), workOff.idle()]);
+      await close();
+    },
+  };
+}
+
+/** Opens the index when it is first asked for, and again after that failed. */
+function openedOnce(openIndex: IndexKeeperOptions['openIndex'], isClosed: () => boolean) {
+  let opening: Promise<SearchIndex> | undefined;
+  return {
+    open(): Promise<SearchIndex> {
+      if (isClosed()) return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is closed'));
+      opening ??= openIndex().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    async close(): Promise<void> {
       const index = await opening?.catch(() => undefined);
       await index?.close();
     },
