@@ -1,5 +1,5 @@
 import { defineCollection } from '../collection.ts';
-import { type RecordOf, required } from '../fields.ts';
+import { required } from '../fields.ts';
 
 /** Whose turn it is where one replica goes after the other. Written by fs. */
 export const placeTurns = defineCollection(
@@ -13,5 +13,3 @@ export const placeTurns = defineCollection(
   },
   [{ until: 1 }, { expireAfterSeconds: 0 }],
 );
-
-export type PlaceTurnRecord = RecordOf<(typeof placeTurns)['fields']>;
