@@ -10,6 +10,7 @@ import { indexState } from './collections/index-state.ts';
 import { loginAddresses } from './collections/login-addresses.ts';
 import { loginAttempts } from './collections/login-attempts.ts';
 import { permanentTokens } from './collections/permanent-tokens.ts';
+import { placeTurns } from './collections/place-turns.ts';
 import { quotaLedgers } from './collections/quota-ledgers.ts';
 import { rules } from './collections/rules.ts';
 import { type SeedRecord, seeds } from './collections/seeds.ts';
@@ -48,6 +49,7 @@ export function modelsOf(connection: Connection) {
     entryChanges: modelOf(connection, entryChanges),
     fsCounters: modelOf(connection, fsCounters),
     quotaLedgers: modelOf(connection, quotaLedgers),
+    placeTurns: modelOf(connection, placeTurns),
   };
 }
 

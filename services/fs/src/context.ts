@@ -8,6 +8,7 @@ import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
+import type { TakeTurn } from './domain/changing/place-turns.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
 import type { Snapshot } from './domain/snapshot/snapshot.ts';
@@ -24,6 +25,8 @@ export interface FsContext {
   readonly thumbnails: Thumbnails;
   readonly tasks: FsTasks;
   readonly accounts: Pick<AccountReads, 'findSessionUser'>;
+  /** Where files are replaced under a condition. */
+  readonly takeTurn: TakeTurn;
 }
 
 export function actorOf(identity: UserIdentity): Actor {

@@ -36,6 +36,7 @@ import { createDataPlane } from './data-plane/data-plane.ts';
 import { createDirectRequests } from './data-plane/direct-requests.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
+import { createOwnTurns } from './domain/changing/place-turns.ts';
 import { guardDataFolder, markDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts, type Mounts } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
@@ -57,6 +58,7 @@ import { storageSpans } from './metrics/storage-spans.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createChangeLog } from './store/change-log.ts';
 import { createLoneUploadStore } from './store/lone-upload-store.ts';
+import { createSharedTurns } from './store/place-turns.ts';
 import { createUploadStore } from './store/upload-store.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
@@ -140,9 +142,8 @@ export function createFsService(
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
   const { mounts, statuses, tests } = createStorages(kit, models, registry, {
-    ...{ own, egressAllow },
+    ...{ own, egressAllow, site: siteOf(siteUrl, () => configuration) },
     onChange: (paths) => changes.entryChanged(...paths),
-    site: siteOf(siteUrl, () => configuration),
     spoolFolder: dataDir === undefined ? undefined : join(dataDir, 'unsized'),
   });
   const configuration = createConfiguration(kit, models, mounts);
@@ -173,7 +174,8 @@ export function createFsService(
     tasksOfAll,
   });
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
-  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads };
+  const takeTurn = isAlone ? createOwnTurns() : createSharedTurns(models, clock);
+  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads, takeTurn };
 
   const spool = dataDir === undefined ? undefined : openSpool(join(dataDir, 'spool'), waitingUploadBytes, logger);
   const { writes, uploads, ...writing } = createWriting(kit, models, context, {

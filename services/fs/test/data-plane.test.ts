@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await installation.mountFolder();
   await installation.writeStorage({ _id: 2, mount_path: '/n', driver: 'NoUpload' });
   login = await installation.login({ id: 5, permission: 0b1000 });
-  replica = await installation.open([localDriver, noUpload.definition]);
+  replica = await installation.open([localDriver, noUpload.definition], { isAlone: true });
 });
 afterAll(() => installation?.close());
 

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { httpRequest, waitFor } from '@wharf/harness';
 import type { ListEntriesResponse } from '@wharf/proto/fs';
 import type { Identity } from '@wharf/service-kit';
@@ -10,6 +10,7 @@ import { pngOf } from '../src/thumbnails/testing/pictures.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
 let installation: Installation;
+let folder: string;
 let one: Replica;
 let two: Replica;
 /** Keeps listings for half an hour. */
@@ -18,6 +19,7 @@ let last = 0;
 
 beforeAll(async () => {
   installation = await openInstallation();
+  folder = await installation.mountFolder();
   one = await installation.open([localDriver, cached.definition]);
   two = await installation.open([localDriver, cached.definition]);
 });
@@ -48,6 +50,21 @@ const CHANGES: ReadonlyArray<[string, (path: string, revision: number) => Promis
   ['another name', (path) => one.fs.renameEntry({ path: `${path}/first`, name: 'renamed' }, installation.as(USER)), ['renamed']],
   ['a removal', (path) => one.fs.removeEntries({ dir: path, names: ['first'] }, installation.as({ ...USER, permission: 0xffff })), []],
 ];
+
+it('of puts with If-Match that come through both replicas at the same moment one is taken', async () => {
+  const login = await installation.login({ id: 5, permission: 0b1000 });
+  const put = ({ url }: Replica, body: string, headers: Record<string, string> = {}) =>
+    httpRequest(url, { method: 'PUT', path: '/api/fs/put', headers: { Authorization: login, 'File-Path': '/l/shared', ...headers }, body });
+  for (let round = 0; round < 10; round += 1) {
+    const etag = String((await put(one, 'first')).headers['etag']);
+    const saves = Array.from({ length: 6 }, (_, index) => `save ${index}`);
+    const answers = await Promise.all(saves.map((text, index) => put(index % 2 === 0 ? one : two, text, { 'If-Match': etag })));
+    const codes = answers.map((answer) => (answer.json() as { code: number }).code);
+    const [saved, ...lost] = saves.filter((_, index) => codes[index] === 200);
+    expect(lost, `round ${round}`).toEqual([]);
+    expect(await readFile(`${folder}/shared`, 'utf8')).toBe(saved);
+  }
+});
 
 describe('what changed through one replica', () => {
   it.each(CHANGES)('is seen through the other as soon as the bus says so: %s', async (_what, change, expected) => {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { createKeyedTurns, unlessAborted } from '@wharf/pace';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
@@ -10,9 +9,6 @@ import { etagOf } from './etag.ts';
 import { matchesAny } from './preconditions.ts';
 import { storeOrQueue } from './store-or-queue.ts';
 import { readBodySize, readUploadHeaders } from './upload-headers.ts';
-
-/** Of files that are replaced under a condition, by their place. */
-const turns = createKeyedTurns<string>();
 
 /** `PUT /api/fs/put`: the body is the file. */
 export async function receiveRaw(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
@@ -24,7 +20,7 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
   // Told before the first byte where it is true already.
   await beforePublish?.();
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const inTurn = beforePublish && keepingItsTurn(beforePublish, upload, call.signal, over);
+  const inTurn = beforePublish && keepingItsTurn(context, beforePublish, upload, call.signal, over);
   try {
     await storeOrQueue(context, request, response, { upload, asked, content: bodyOf(request), startedAt, call, beforePublish: inTurn });
   } finally {
@@ -33,27 +29,28 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
 }
 
 /**
- * Asks when no other one of this process is between its question and the name of the same file: two that ask at the same moment would both be told
- * that the file is the one they know, and one of them would be lost. The turn is kept until `over`.
+ * Asks when no other one is between its question and the name of the same file: two that ask at the same moment would both be told that the file is
+ * the one they know, and one of them would be lost. The turn is kept until `over`.
  */
-function keepingItsTurn(ask: BeforePublish, { located }: Upload, signal: AbortSignal, over: Promise<void>): BeforePublish {
+function keepingItsTurn(
+  { takeTurn }: FsContext,
+  ask: BeforePublish,
+  { located }: Upload,
+  signal: AbortSignal,
+  over: Promise<void>,
+): BeforePublish {
   const place = `${located.mount.storage._id}\n${located.path}`;
   let turn: Promise<void> | undefined;
   return async () => {
-    turn ??= new Promise((come) => {
-      void turns(place, () => {
-        come();
-        return over;
-      });
-    });
-    await unlessAborted(signal, turn);
+    turn ??= takeTurn(place, over, signal);
+    await turn;
     await ask();
   };
 }
 
 /**
  * Lets a file be replaced only while it is the one that `If-Match` names by its ETag. It is asked right before the new content gets the name; what
- * another program, or another replica, writes between that moment and the next is not seen.
+ * another program writes between that moment and the next is not seen.
  *
  * @returns undefined: the client has no such wish
  * @throws AppError INVALID_ARGUMENT: a task would store it later

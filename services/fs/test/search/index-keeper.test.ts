@@ -10,6 +10,8 @@ import type { SearchIndex } from '../../src/domain/search/search-index.ts';
 import { bytesOf, mpath, vpath } from '../../src/domain/testing/memory-tree.ts';
 import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once.ts';
 import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
+import { decorated, operationsOf } from '../../src/driver-contract/complete-driver.ts';
+import { walkTree } from '../../src/driver-contract/walk-tree.ts';
 import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
 
 const worlds: KeeperWorld[] = [];
@@ -152,6 +154,87 @@ describe('a build', () => {
     again.resolve();
     expect(await world.done()).toMatchObject({ is_done: true, error: '' });
     expect(await world.found('slowly')).toHaveLength(40);
+  });
+
+  it.each([1, 40])('holds up no other storage where %i take long for their folders', async (count) => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany'], { no_cache: true });
+    const slow = Array.from({ length: count }, (_, index) => ({
+      mount_path: `/a${index}`,
+      driver: 'Slow',
+      addition: `{"store":"${index}"}`,
+    }));
+    const world = await open({ tree: { storages: [...slow, { mount_path: '/good' }], drivers: [driver.definition] }, standsAfterMs: 1 });
+    for (let store = 0; store < count; store += 1) {
+      for (let folder = 0; folder < 6; folder += 1) {
+        await driver.storeOf(`${store}`).write(mpath(`/${folder}/slowly`), bytesOf(''), { overwrite: true });
+      }
+    }
+    await world.memory.put('/good/a/b/c/first');
+    const held = Promise.withResolvers<void>();
+    let most = 0;
+    const underWay = new Map<string, number>();
+    driver.beforeCalls(async (store) => void underWay.set(store, (underWay.get(store) ?? 0) + 1));
+    driver.afterListing(async (path) => (path === '/' ? undefined : held.promise));
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('first', ['/good/a/b/c/first']);
+    most = Math.max(...underWay.values());
+    // One is the listing of its root.
+    expect(most).toBeLessThanOrEqual(1 + 4);
+    held.resolve();
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found('slowly')).toHaveLength(6 * count);
+  });
+
+  it('goes on in storages that are mounted below one that fails', async () => {
+    const driver = createTestDriver('Failing', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/', driver: 'Failing' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] } });
+    for (let folder = 0; folder < 50; folder += 1) await driver.storeOf().makeDirectory(mpath(`/${folder}`));
+    await world.memory.put('/good/a/b/c/file');
+    driver.afterListing(async (path) => {
+      if (path !== '/') throw new AppError('PERMISSION_DENIED', 'not today');
+    });
+    await world.keeper.build(world.memory.snapshot);
+    expect(await world.done()).toMatchObject({ is_done: true, error: expect.stringContaining('not today') });
+    expect(await world.found('file')).toEqual(['/good/a/b/c/file']);
+  });
+
+  it('reads nothing of a storage that is gone, and ends without it', async () => {
+    const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] }, standsAfterMs: 1 });
+    await world.memory.put('/good/file');
+    driver.beforeCalls(() => new Promise(() => undefined));
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('file', ['/good/file']);
+    world.memory = await treeWith({ storages: [{ mount_path: '/good' }] });
+    await world.memory.put('/good/file');
+    expect(await world.done()).toMatchObject({ is_done: true });
+    await world.finds('', ['/good', '/good/file']);
+  });
+
+  it('shows what is changed meanwhile in a storage that tells whole trees', async () => {
+    const driver = createTestDriver('Tree', ['listNames', 'statMany'], { no_cache: true });
+    const store = driver.storeOf();
+    const definition = {
+      ...driver.definition,
+      open: async (...given: Parameters<typeof driver.definition.open>) => {
+        const opened = await driver.definition.open(...given);
+        return decorated({ ...operationsOf(opened), listAll: (directory, options) => walkTree(store, directory, options) });
+      },
+    };
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (directory === '/10') await upload(world, '/90/new');
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around, tree: { storages: [{ mount_path: '/', driver: 'Tree' }], drivers: [definition] } });
+    for (let folder = 0; folder < 100; folder += 1) await store.write(mpath(`/${folder}/file`), bytesOf(''), { overwrite: true });
+    await world.build();
+    await world.finds('new', ['/90/new']);
+    expect(await world.found('file')).toHaveLength(100);
   });
 
   it('leaves out what no path leads to: a name too deep to be asked for', async () => {
@@ -337,6 +420,77 @@ describe('the index follows', () => {
     driver.beforeCalls(async () => undefined);
     world.keeper.wake();
     await world.finds('one', ['/hanging/one']);
+  });
+
+  it('changes at the root, and in a known folder of a storage that did not answer or could not be asked', async () => {
+    const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
+    const world = await open({ tree: { storages: [{ mount_path: '/', driver: 'Hanging' }], drivers: [driver.definition] } });
+    const store = driver.storeOf();
+    await store.write(mpath('/known/old'), bytesOf(''), { overwrite: true });
+    await world.build();
+    const { snapshot } = world.memory;
+    const index = await world.keeper.index(snapshot);
+    const answers = [
+      () => new Promise<void>(() => undefined),
+      async () => {
+        throw new AppError('STORAGE_UNAVAILABLE', 'not now');
+      },
+    ];
+    for (const [round, answer] of answers.entries()) {
+      await store.write(mpath(`/known/inner${round}`), bytesOf(''), { overwrite: true });
+      driver.beforeCalls(answer);
+      await applyChanges(index, snapshot, [[vpath('/known')]], 1);
+      driver.beforeCalls(async () => undefined);
+      world.keeper.wake();
+      await world.finds(`inner${round}`, [`/known/inner${round}`]);
+    }
+    await store.write(mpath('/top'), bytesOf(''), { overwrite: true });
+    await applyChanges(index, snapshot, [[vpath('/')]], 1);
+    world.keeper.wake();
+    await world.finds('top', ['/top']);
+  });
+
+  it('changes that were made while the index could not be reached', async () => {
+    let isAway = false;
+    let refusals = 0;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (isAway) {
+          refusals += 1;
+          throw new AppError('STORAGE_UNAVAILABLE', 'the store is away');
+        }
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/before');
+    await world.build();
+    isAway = true;
+    for (const path of ['/one', '/two']) await upload(world, path);
+    await waitFor('a change that cannot be followed', () => refusals > 0);
+    isAway = false;
+    world.keeper.wake();
+    await world.finds('', ['/before', '/one', '/two']);
+  });
+
+  it('a storage for as long as another one takes long, though all its folders together have more than one walk looks at', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/slow', driver: 'Slow' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] }, standsAfterMs: 1, maxEntries: 20 });
+    await driver.storeOf().write(mpath('/a/b'), bytesOf(''), { overwrite: true });
+    await world.build();
+    const held = Promise.withResolvers<void>();
+    const before = driver.listings();
+    driver.afterListing(async () => held.promise);
+    await upload(world, '/slow/c/d');
+    await waitFor('the folder that is read', () => driver.listings() > before);
+    for (let round = 0; round < 30; round += 1) {
+      await upload(world, `/good/${round}/file${round}x`);
+      await world.finds(`file${round}x`, [`/good/${round}/file${round}x`]);
+    }
+    expect(world.errors).toEqual([]);
+    held.resolve();
   });
 
   it('nothing that it does not cover', async () => {

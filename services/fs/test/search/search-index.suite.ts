@@ -200,7 +200,7 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       await index.put(path('/'), [folder('a')], GENERATION + 1);
       expect(await queued()).toEqual([{ path: '/a', depth: 1 }]);
       expect(await index.queued(GENERATION, 0 + 1)).toHaveLength(1);
-      await index.settle([path('/')], true);
+      await index.settleAll({ place: path('/'), without: [] });
       expect(await queued()).toEqual([]);
       await index.requeue(path('/'), 5, false);
       expect(await queued(5)).toEqual([{ path: '/', depth: 2 }]);
@@ -221,6 +221,18 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await queued({ place: path('/'), without: [path('/a/b'), path('/c')] })).toEqual(['/a/b', '/a/b/y', '/c']);
       expect(await queued({ place: path('/a/b'), without: [] }, { place: path('/c'), without: [] })).toEqual(['/', '/a', '/a/x', '/ab']);
       expect(await queued({ place: path('/'), without: [] })).toEqual([]);
+    });
+
+    it('knows thousands of storages below one, and takes only its own folders off the queue', async () => {
+      await index.put(path('/'), [folder('a'), folder('z')], GENERATION);
+      await index.put(path('/a'), [folder('b'), folder('c')], GENERATION);
+      const without = [path('/a/b'), ...Array.from({ length: 2_000 }, (_, each) => path(`/a/b/${each}`))];
+      const queued = async (...except: Territory[]) => (await index.queued(GENERATION, 10, except)).map((each) => each.path).toSorted();
+      expect(await queued({ place: path('/a'), without }, ...without.map((place) => ({ place, without: [] })))).toEqual(['/', '/z']);
+      await index.settleAll({ place: path('/a'), without });
+      expect(await queued()).toEqual(['/', '/a/b', '/z']);
+      await index.settleAll({ place: path('/'), without: [] });
+      expect(await queued()).toEqual([]);
     });
 
     it('keeps one state, which changes only from what it is', async () => {

@@ -3,10 +3,8 @@ import type { VirtualPath } from '@wharf/paths';
 
 /** A folder that takes longer than this stands: others go on beside it. In milliseconds. */
 const STANDS_AFTER_MS = 2_000;
-/** So many folders are read at once, beside those that stand; of one storage no more may stand. */
+/** So many folders are read at once, beside those that stand; of one storage no more are read, those that stand among them. */
 const PARALLEL = 4;
-/** So many folders stand at once at most: then one of them is waited for. */
-const MAX_STANDING = 64;
 
 /** A folder that is to be read, and the place of its storage. */
 interface Asked {
@@ -21,9 +19,9 @@ interface Run extends Asked {
 
 /** The folders that a walk reads, some at once. A storage that takes long for its folders holds up nobody else's. */
 export interface FolderRuns {
-  /** How many stand. */
-  size(): number;
-  /** Places of storages of which as many folders stand as may: none of them is begun. */
+  /** The place of the storage of each folder that stands. */
+  standing(): VirtualPath[];
+  /** Places of storages of which as many folders stand as may: none of theirs is begun. */
   full(): VirtualPath[];
   /** Whether this folder stands. */
   isUnderWay(path: VirtualPath): boolean;
@@ -48,7 +46,7 @@ export function createFolderRuns(signal: AbortSignal, standsAfterMs = STANDS_AFT
     const [failure] = failures;
     if (failures.length > 0) throw failure;
   };
-  const countOf = (place: VirtualPath) => [...standing].filter((run) => run.place === place).length;
+  const countOf = (place: VirtualPath, runs: Iterable<Run> = standing) => [...runs].filter((run) => run.place === place).length;
   const isUnderWay = (path: VirtualPath) => standing.values().some((run) => run.path === path);
   const begin = ({ path, place }: Asked, read: (path: VirtualPath, signal: AbortSignal) => Promise<void>) => {
     const end = read(path, AbortSignal.any([signal, stopping.signal]))
@@ -72,21 +70,21 @@ export function createFolderRuns(signal: AbortSignal, standsAfterMs = STANDS_AFT
     await one(running);
     const since = performance.now() - standsAfterMs;
     for (const run of running) {
-      if (run.sinceMs > since || standing.size >= MAX_STANDING) continue;
+      if (run.sinceMs > since) continue;
       running.delete(run);
       standing.add(run);
     }
   };
 
   return {
-    size: () => standing.size,
-    full: () => [...new Set([...standing].map(({ place }) => place))].filter((place) => countOf(place) >= PARALLEL),
+    standing: () => [...standing].map(({ place }) => place),
+    full: () => [...new Set(standing.values().map(({ place }) => place))].filter((place) => countOf(place) >= PARALLEL),
     isUnderWay,
     stands: (place) => countOf(place) > 0,
     async read(folders, read) {
       for (const folder of folders.filter(({ path }) => !isUnderWay(path))) {
         while (running.size >= PARALLEL) await oneRuns();
-        if (countOf(folder.place) < PARALLEL) begin(folder, read);
+        if (countOf(folder.place, [...running, ...standing]) < PARALLEL) begin(folder, read);
       }
       while (running.size > 0) await oneRuns();
       rethrow();

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { unlessAborted } from '@wharf/pace';
-import { baseName, childPath, isWithin, parentPath, pathSegments, type VirtualPath } from '@wharf/paths';
+import { childPath, isWithin, parentPath, pathSegments, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -49,15 +49,19 @@ export async function applyChanges(
   }
 
   async function applyChange(path: VirtualPath): Promise<void> {
-    const changed = baseName(path) === undefined ? undefined : await nearestFolder(index, parentPath(path));
+    if (path === VIRTUAL_ROOT) return index.requeue(path, generation, false);
+    const changed = await nearestFolder(index, parentPath(path));
     if (!changed || isLeftOut(path)) return;
     // Folders that were made on the way are new to the index: the topmost brings the others.
     const name = pathSegments(path)[pathSegments(changed.path).length];
     if (name === undefined) return;
     const top = childPath(changed.path, name);
     const entry = await look(top);
-    if (entry === 'unknown') return;
-    if (entry === 'late') return index.requeue(changed.path, generation, false);
+    if (entry === 'unknown') {
+      // The folder may be known already, and what is new be in it.
+      for (const folder of [changed.path, top]) await index.requeue(folder, generation, false);
+      return;
+    }
     if (entry === 'gone') return index.remove(changed.path, [name]);
     const isKnown = entry.isDirectory && (await index.findFolder(top)) !== undefined;
     try {
@@ -81,19 +85,16 @@ export async function applyChanges(
     );
   }
 
-  async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown' | 'late'> {
+  async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
     const place = snapshot.table.locate(path)?.mountedAt ?? path;
-    if (late.has(place)) return 'late';
+    if (late.has(place)) return 'unknown';
     const signal = AbortSignal.timeout(lateMs);
     try {
       return (await unlessAborted(signal, getEntry(snapshot, path, { signal }))).entry;
     } catch (error) {
-      if (signal.aborted) {
-        late.add(place);
-        return 'late';
-      }
-      if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'MOUNT_NOT_FOUND')) return 'gone';
-      if (AppError.is(error)) return 'unknown';
+      if (signal.aborted) late.add(place);
+      else if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'MOUNT_NOT_FOUND')) return 'gone';
+      if (signal.aborted || AppError.is(error)) return 'unknown';
       throw error;
     }
   }

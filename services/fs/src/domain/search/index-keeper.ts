@@ -2,11 +2,11 @@ import { AppError } from '@wharf/errors';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { applyChanges } from './index-changes.ts';
+import { applyChanges, type ChangedPaths } from './index-changes.ts';
 import { createIndexCommands, type IndexCommands } from './index-commands.ts';
 import { createIndexProgress, type IndexProgress } from './index-progress.ts';
 import { createIndexWalker } from './index-walker.ts';
-import { createNotedChanges } from './noted-changes.ts';
+import { createNotedChanges, type NotedChanges } from './noted-changes.ts';
 import { createNotedListings } from './noted-listings.ts';
 import { repeatable } from './repeatable.ts';
 import type { SearchIndex } from './search-index.ts';
@@ -45,7 +45,6 @@ const POLL_MS = 5_000;
 
 export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const { snapshot, clock, onError } = options;
-  let opening: Promise<SearchIndex> | undefined;
   let isClosed = false;
   const progress = createIndexProgress(options);
   const changes = createNotedChanges();
@@ -53,14 +52,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const overtaken = createNotedChanges();
   const listings = createNotedListings();
 
-  const open = (): Promise<SearchIndex> => {
-    if (isClosed) return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is closed'));
-    opening ??= options.openIndex().catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    return opening;
-  };
+  const { open, close } = openedOnce(options.openIndex, () => isClosed);
   const indexOf = async (current: Snapshot): Promise<SearchIndex> => {
     if (isOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
     return open();
@@ -76,7 +68,8 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     async betweenPortions(index, current, isUnderWay) {
       const ready = overtaken.take((paths) => !paths.some(isUnderWay));
-      await apply(index, current, ready);
+      await apply(index, current, ready, overtaken);
+      return ready.flat();
     },
   });
 
@@ -90,7 +83,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const index = await open();
     const noted = changes.take();
     if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
-    await apply(index, current, noted);
+    await apply(index, current, noted, changes);
     await listings.queueFolders(index);
     work();
   }, onError);
@@ -99,12 +92,17 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
-    if (overtaken.size() > 0) await apply(index, current, overtaken.take());
+    if (overtaken.size() > 0) await apply(index, current, overtaken.take(), overtaken);
   }, onError);
   const work = () => {
     if (!isClosed) workOff.run();
   };
-  const settings = watchSettings(snapshot, work, onError);
+  const goOn = () => {
+    // What could not be followed waits.
+    if (!isClosed) follow.run();
+    work();
+  };
+  const settings = watchSettings(snapshot, goOn, onError);
   const after = async (index: SearchIndex) => {
     await progress.report(index, true);
     work();
@@ -127,7 +125,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     wake() {
       settings.read().catch(onError);
-      work();
+      goOn();
     },
     ...createIndexCommands({ indexOf, clock, progress, interrupt: walker.interrupt, onCleared: listings.forget, after }),
     async close() {
@@ -135,18 +133,37 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       settings.close();
       walker.interrupt();
       await Promise.all([follow.idle(), workOff.idle()]);
+      await close();
+    },
+  };
+}
+
+/** Opens the index when it is first asked for, and again after that failed. */
+function openedOnce(openIndex: IndexKeeperOptions['openIndex'], isClosed: () => boolean) {
+  let opening: Promise<SearchIndex> | undefined;
+  return {
+    open(): Promise<SearchIndex> {
+      if (isClosed()) return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is closed'));
+      opening ??= openIndex().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    async close(): Promise<void> {
       const index = await opening?.catch(() => undefined);
       await index?.close();
     },
   };
 }
 
-/** Applies changes. What there is no room for is left out, and holds up nothing else. */
+/** Applies changes. What there is no room for is left out, and holds up nothing else. Where the index cannot be reached they wait again. */
 function applying(onError: (error: unknown) => void) {
-  return async (...changes: Parameters<typeof applyChanges>): Promise<void> => {
+  return async (index: SearchIndex, snapshot: Snapshot, changes: readonly ChangedPaths[], waiting: NotedChanges): Promise<void> => {
     try {
-      await applyChanges(...changes);
+      await applyChanges(index, snapshot, changes);
     } catch (error) {
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of changes) waiting.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       onError(error);
     }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
-import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, MOUNT_ROOT, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { MAX_WALKED_ENTRIES, tooMany } from '../../driver-contract/walk-bound.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
 import { getEntry } from '../reading/get-entry.ts';
@@ -23,8 +24,12 @@ export interface WalkerOptions {
   readonly onError: (error: unknown) => void;
   /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
   readonly maxEntries?: number | undefined;
-  /** Called between portions. @param isUnderWay whether a folder of the storage of a path is being read */
-  readonly betweenPortions: (index: SearchIndex, snapshot: Snapshot, isUnderWay: (path: VirtualPath) => boolean) => Promise<void>;
+  /** Called between portions. @param isUnderWay whether a folder of the storage of a path is being read. @returns the paths of changes that were followed */
+  readonly betweenPortions: (
+    index: SearchIndex,
+    snapshot: Snapshot,
+    isUnderWay: (path: VirtualPath) => boolean,
+  ) => Promise<readonly VirtualPath[]>;
   /** After this time others go on beside a folder, in milliseconds; as FolderRuns has it unless told. */
   readonly standsAfterMs?: number | undefined;
 }
@@ -53,11 +58,15 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
   let begun = '';
 
   const walkOn = async (index: SearchIndex, runs: FolderRuns, signal: AbortSignal): Promise<void> => {
-    const tally: Tally = { failures: new Map(), entries: new Map(), error: '' };
-    const ahead = createListedAhead();
+    let tally = newTally();
+    let ahead = createListedAhead();
+    let mounts: IndexState['mounts'];
     while (!signal.aborted) {
       const snapshot = await options.snapshot();
       const scope = indexScope(snapshot);
+      // What is read of a storage that is gone, or another one by now, is not waited for.
+      if (!isDeepStrictEqual(mounts, scope.mounts)) await runs.stop();
+      mounts = scope.mounts;
       let state = await index.readState();
       if (state.job) {
         if (begun !== jobKey(state)) {
@@ -68,33 +77,38 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         if (!state.job.isPrepared) {
           // What is read for what was ordered before would come into the new index.
           await runs.stop();
+          tally = newTally();
+          ahead = createListedAhead();
           state = await prepare(index, snapshot, scope, state, state.job);
         }
-      } else if (state.mounts) state = await followMounts(index, scope, state, runs);
+      } else if (state.mounts) state = await followMounts(index, scope, state);
       // While it is asked, some of them may end: then it is asked again.
-      const standing = runs.size();
-      const queued = await index.queued(state.generation, PORTION + standing, territories(snapshot, runs.full()));
-      if (standing > 0 && queued.every(({ path }) => runs.isUnderWay(path))) {
+      const standing = runs.standing();
+      const except = runs.full().map((place) => territoryOf(snapshot, place));
+      const queued = await index.queued(state.generation, PORTION + standing.length, except);
+      const { generation, job } = state;
+      const placeOf = (path: VirtualPath) => snapshot.table.locate(path)?.mountedAt ?? path;
+      if (standing.length > 0 && queued.every(({ path }) => runs.isUnderWay(path))) {
+        // Of all other storages the walk has come to its end.
+        keepOnly(tally, standing);
         await runs.next();
-        continue;
-      }
-      if (queued.length === 0) {
+      } else if (queued.length === 0) {
         // Whoever claims the queue next goes on with it.
         await unlessAborted(() => index.makeFast(), signal);
-        if (!state.job || signal.aborted) return;
+        if (!job || signal.aborted) return;
         const failed = tally.error;
-        await editState(index, (now) => (now.job && now.generation === state.generation ? ended(now, options.clock(), failed) : undefined));
+        await editState(index, (now) => (now.job && now.generation === generation ? ended(now, options.clock(), failed) : undefined));
         await options.onProgress(index);
         continue;
+      } else {
+        const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
+        await runs.read(
+          queued.map(({ path }) => ({ path, place: placeOf(path) })),
+          (path, reading) => walkFolder({ ...walk, signal: reading }, path, tally, options),
+        );
       }
-      const { generation, job } = state;
-      const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
-      const placeOf = (path: VirtualPath) => snapshot.table.locate(path)?.mountedAt ?? path;
-      await runs.read(
-        queued.map(({ path }) => ({ path, place: placeOf(path) })),
-        (path, reading) => walkFolder({ ...walk, signal: reading }, path, tally, options),
-      );
-      await options.betweenPortions(index, snapshot, (path) => runs.stands(placeOf(path)));
+      const followed = await options.betweenPortions(index, snapshot, (path) => runs.stands(placeOf(path)));
+      for (const path of followed) ahead.forget(snapshot.table.locate(path)?.path ?? MOUNT_ROOT);
       if (job) await options.onProgress(index);
     }
   };
@@ -129,12 +143,10 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
   };
 }
 
-/** What the storages at some places have in the index, without those that are mounted below them. */
-function territories({ table }: Snapshot, places: readonly VirtualPath[]): Territory[] {
-  return places.map((place) => {
-    const below = table.mounts.filter(({ mountedAt }) => mountedAt !== place && isWithin(place, mountedAt));
-    return { place, without: below.map(({ mountedAt }) => mountedAt) };
-  });
+/** What the storage at a place has in the index, without those that are mounted below it. */
+function territoryOf({ table }: Snapshot, place: VirtualPath): Territory {
+  const below = table.mounts.filter(({ mountedAt }) => mountedAt !== place && isWithin(place, mountedAt));
+  return { place, without: below.map(({ mountedAt }) => mountedAt) };
 }
 
 /** What one walk met, for each storage by its place. */
@@ -143,6 +155,13 @@ interface Tally {
   readonly entries: Map<VirtualPath, number>;
   /** What went wrong first; empty when nothing did. */
   error: string;
+}
+
+const newTally = (): Tally => ({ failures: new Map(), entries: new Map(), error: '' });
+
+/** The walk goes on in some storages only. */
+function keepOnly({ failures, entries }: Tally, places: readonly VirtualPath[]): void {
+  for (const counts of [failures, entries]) for (const place of counts.keys()) if (!places.includes(place)) counts.delete(place);
 }
 
 /** Brings one folder of the queue up to date and takes it off. The rest of a storage that fails, or does not end, goes with it. */
@@ -173,7 +192,7 @@ async function walkFolder(
     const count = (tally.failures.get(cause.mountedAt) ?? 0) + 1;
     tally.failures.set(cause.mountedAt, count);
     if (count < MAX_FAILURES) await index.settle([path]);
-    else await index.settle([cause.mountedAt], true);
+    else await index.settleAll(territoryOf(walk.snapshot, cause.mountedAt));
   }
 }
 
@@ -231,12 +250,11 @@ async function prepareUpdate(
 }
 
 /** Follows the storages: what is indexed of a storage that is gone is removed, a new or changed storage is queued. */
-async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState, runs: FolderRuns): Promise<IndexState> {
+async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState): Promise<IndexState> {
   const before = state.mounts ?? {};
   const places = new Set([...Object.keys(before), ...Object.keys(scope.mounts)]);
   const changed = [...places].filter((place) => before[place] !== scope.mounts[place]) as VirtualPath[];
   if (changed.length === 0) return state;
-  await runs.stop();
   for (const place of changed) {
     const name = baseName(place);
     const isGone = scope.mounts[place] === undefined;

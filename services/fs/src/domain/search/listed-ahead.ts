@@ -1,4 +1,4 @@
-import { type MountPath, parentPath } from '@wharf/paths';
+import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 
 /** Entries below one folder that are held until the walk comes to them: 10 MiB or so. A tree of more is listed folder by folder. */
@@ -15,6 +15,8 @@ export interface ListedAhead {
    * @throws what the storage throws
    */
   take(driver: StorageDriver, folder: MountPath, signal: AbortSignal): Promise<readonly Entry[] | undefined>;
+  /** Something was changed there: what was told before of the folder, and of those above it, may be older. Of any storage. */
+  forget(path: MountPath): void;
 }
 
 export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
@@ -31,20 +33,30 @@ export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
       folders.set(path, entries);
     }
   };
+  const takeHeld = (folders: Map<MountPath, Entry[]> | undefined, folder: MountPath) => {
+    const known = folders?.get(folder);
+    folders?.delete(folder);
+    heldEntries -= known?.length ?? 0;
+    return known;
+  };
   return {
     async take(driver, folder, signal) {
       if (!supports(driver, 'listAll')) return undefined;
-      const known = held.get(driver)?.get(folder);
-      held.get(driver)?.delete(folder);
-      if (known) {
-        heldEntries -= known.length;
-        return known;
-      }
+      const known = takeHeld(held.get(driver), folder);
+      if (known) return known;
       const listed = await treeOf(driver, folder, signal, maxEntries);
       const own = listed?.get(folder);
       listed?.delete(folder);
       if (listed) hold(driver, listed);
       return own;
+    },
+    forget(path) {
+      for (const folders of held.values()) {
+        for (let at = path; folders.size > 0; at = parentPath(at)) {
+          takeHeld(folders, at);
+          if (at === MOUNT_ROOT) break;
+        }
+      }
     },
   };
 }

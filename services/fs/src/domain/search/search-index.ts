@@ -144,8 +144,10 @@ export interface SearchIndex {
   requeue(path: VirtualPath, generation: number, isDeep: boolean): Promise<void>;
   /** Some of the folders queued under this generation. They stay queued. @param except those of these storages are not asked for */
   queued(generation: number, limit: number, except?: readonly Territory[]): Promise<readonly IndexedFolder[]>;
-  /** Takes folders off the queue; with `isDeep` all below them too. */
-  settle(paths: readonly VirtualPath[], isDeep?: boolean): Promise<void>;
+  /** Takes folders off the queue. */
+  settle(paths: readonly VirtualPath[]): Promise<void>;
+  /** Takes all folders of one storage off the queue. */
+  settleAll(territory: Territory): Promise<void>;
 
   readState(): Promise<IndexState>;
   /** Stores a state one revision further. @returns false when the stored one is no longer of `next.revision` */

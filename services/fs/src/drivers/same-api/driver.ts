@@ -8,7 +8,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
-import { requireRenamed } from '../../driver-contract/really-renamed.ts';
+import { findRenamed } from '../../driver-contract/really-renamed.ts';
 import type {
   BeforePublish,
   ByteRange,
@@ -265,9 +265,11 @@ export class SameApiDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         await this.#move(from, to, options.overwrite && there !== undefined);
-        const [left, placed] = await Promise.all([this.#client.find(from, {}), this.#get(to, {})]);
-        requireRenamed(said(source), left && said(left), said(placed));
-        return toEntry(nameAt(to), placed);
+        const find = async (path: MountPath) => {
+          const found = await this.#client.find(path, {});
+          return found && said(found);
+        };
+        return toEntry(nameAt(to), await findRenamed(said(source), from, to, find));
       }),
     );
   }
@@ -490,9 +492,7 @@ function endOfSign({ searchParams }: URL): Date | undefined {
   return seconds === undefined || Number(seconds) === 0 ? undefined : new Date(Number(seconds) * 1000);
 }
 
-function said({ isDirectory, sizeBytes, modifiedAt }: RemoteEntry) {
-  return { isFolder: isDirectory, sizeBytes, modifiedAt };
-}
+const said = (entry: RemoteEntry) => ({ ...entry, isFolder: entry.isDirectory });
 
 function toEntry(name: EntryName, { isDirectory, sizeBytes, modifiedAt, createdAt, hashes, thumb }: RemoteEntry): Entry {
   return {

@@ -6,7 +6,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
-import { requireRenamed } from '../../driver-contract/really-renamed.ts';
+import { findRenamed } from '../../driver-contract/really-renamed.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
@@ -252,9 +252,7 @@ export class WebdavDriver implements StorageDriver {
         if (there !== undefined) await this.#checkReplaceable(source, to, there, call);
         await this.#move(from, to, source.isFolder, there !== undefined, call);
         this.#seen.clear();
-        const [left, placed] = await Promise.all([this.#client.find(from, {}), this.#get(to, {})]);
-        requireRenamed(source, left, placed);
-        return toEntry(nameAt(to), placed);
+        return toEntry(nameAt(to), await findRenamed(source, from, to, (path) => this.#client.find(path, {})));
       }),
     );
   }

@@ -283,6 +283,27 @@ it.each([
   expect(isMoved).toBe(true);
 });
 
+it.each([
+  ['shows what was for a while', '/old-file', 1],
+  ['takes another case for the same name', '/FILE', 1],
+  ['has a file that has grown meanwhile', '/old-file', 2],
+] as const)('a rename over a file by a server that %s is done', async (what, from, bytes) => {
+  let isMoved = false;
+  let looks = 0;
+  const { driver } = await openOn((request, response) => {
+    const path = request.url ?? '';
+    isMoved ||= request.method === 'MOVE';
+    if (request.method === 'MOVE') return void response.writeHead(201).end();
+    if (!path.toLowerCase().endsWith('file')) return answer(response, multistatus());
+    const isOld = path.endsWith(from);
+    if (isOld && isMoved) looks += 1;
+    const isGone = what.startsWith('has') || looks > 2;
+    if (isOld && isMoved && isGone) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(path).replace('>1<', `>${isMoved ? bytes : 1}<`)}</D:multistatus>`);
+  });
+  expect(await driver.rename(at(from), at('/file'), { overwrite: true })).toMatchObject({ name: 'file', sizeBytes: bytes });
+});
+
 it('a part of a tree that could not be removed is told', async () => {
   const { driver } = await openOn((request, response) => {
     if (request.method === 'PROPFIND') return answer(response, `<D:multistatus xmlns:D="DAV:">${ROOT}</D:multistatus>`);

@@ -78,7 +78,8 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     openFolder: (path, depth, generation) => run('openFolder', path, depth, generation),
     requeue: (path, generation, isDeep) => run('requeue', path, generation, isDeep),
     queued: (generation, limit, except = []) => run('queued', generation, limit, except),
-    settle: (paths, isDeep = false) => run('settle', paths, isDeep),
+    settle: (paths) => run('settle', paths),
+    settleAll: (territory) => run('settleAll', territory),
     readState: () => run('readState'),
     replaceState: (next) => run('replaceState', next),
     // The file belongs to one process.

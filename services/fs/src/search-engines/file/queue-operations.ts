@@ -1,4 +1,5 @@
 import type { VirtualPath } from '@wharf/paths';
+import { PathTree } from '../../domain/access/path-tree.ts';
 import { FIRST_STATE, type IndexedFolder, type IndexState, type Territory } from '../../domain/search/search-index.ts';
 import { IN_SUBTREE, subtree } from './index-tables.ts';
 import { numberAt, pathAt, textAt } from './row.ts';
@@ -6,6 +7,8 @@ import type { Statements } from './statements.ts';
 
 /** The operations on the folders that are still to be indexed, and on the state of the job that does it. */
 export function createQueueOperations(sql: Statements, addFolder: (path: VirtualPath, depth: number, generation: number) => unknown) {
+  let isOwned = territoryOf([]);
+  sql.define('is_owned', (path) => isOwned(path as VirtualPath));
   return {
     openFolder(path: VirtualPath, depth: number, generation: number): void {
       addFolder(path, depth, generation);
@@ -19,15 +22,18 @@ export function createQueueOperations(sql: Statements, addFolder: (path: Virtual
     },
 
     queued(generation: number, limit: number, except: readonly Territory[]): readonly IndexedFolder[] {
-      const [left, places] = leftOut(except);
-      const rows = sql.all(`SELECT path, depth FROM folders WHERE queued = ?${left} LIMIT ?`, generation, ...places, limit);
+      isOwned = territoryOf(except);
+      const rows = sql.all('SELECT path, depth FROM folders WHERE queued = ? AND NOT is_owned(path) LIMIT ?', generation, limit);
       return rows.map((row) => ({ path: pathAt(row, 0), depth: numberAt(row, 1) }));
     },
 
-    settle(paths: readonly VirtualPath[], isDeep = false): void {
-      for (const path of paths)
-        if (isDeep) sql.run(`UPDATE folders SET queued = NULL WHERE queued IS NOT NULL AND ${IN_SUBTREE}`, ...subtree(path));
-        else sql.run('UPDATE folders SET queued = NULL WHERE path = ?', path);
+    settle(paths: readonly VirtualPath[]): void {
+      for (const path of paths) sql.run('UPDATE folders SET queued = NULL WHERE path = ?', path);
+    },
+
+    settleAll(territory: Territory): void {
+      isOwned = territoryOf([territory]);
+      sql.run('UPDATE folders SET queued = NULL WHERE queued IS NOT NULL AND is_owned(path)');
     },
 
     readState(): IndexState {
@@ -49,11 +55,10 @@ function readState(sql: Statements): IndexState {
   return row ? { ...FIRST_STATE, ...(JSON.parse(textAt(row, 0)) as IndexState) } : FIRST_STATE;
 }
 
-/** The condition that leaves storages out, with its parameters. */
-function leftOut(except: readonly Territory[]): [string, (string | number)[]] {
-  const conditions = except.map(({ without }) => {
-    const others = without.map(() => IN_SUBTREE).join(' OR ');
-    return ` AND NOT (${IN_SUBTREE}${others && ` AND NOT (${others})`})`;
-  });
-  return [conditions.join(''), except.flatMap(({ place, without }) => [place, ...without].flatMap(subtree))];
+/** Whether a path belongs to one of some storages, by the nearest of the places at or above it: SQL would compare each path with each place. */
+function territoryOf(territories: readonly Territory[]): (path: VirtualPath) => boolean {
+  const places = new PathTree<boolean>();
+  for (const { without } of territories) for (const place of without) places.set(place, false);
+  for (const { place } of territories) places.set(place, true);
+  return (path) => places.nearest(path) === true;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IndexFolderRecord, Models } from '@wharf/models';
 import type { VirtualPath } from '@wharf/paths';
-import type { SearchIndex } from '../../domain/search/search-index.ts';
+import type { SearchIndex, Territory } from '../../domain/search/search-index.ts';
 import { BATCH, batches, ignoreDuplicates, subtree, within } from './index-records.ts';
 
 const ID_BYTES = 9;
@@ -14,7 +14,7 @@ export interface StoreFolders {
   addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
   /** Takes folders away with all that is below them. */
   dropTrees(paths: readonly VirtualPath[]): Promise<void>;
-  readonly operations: Pick<SearchIndex, 'findFolder' | 'openFolder' | 'requeue' | 'queued' | 'settle'>;
+  readonly operations: Pick<SearchIndex, 'findFolder' | 'openFolder' | 'requeue' | 'queued' | 'settle' | 'settleAll'>;
 }
 
 export function createStoreFolders({ indexFolders: folders, indexEntries: entries }: Models): StoreFolders {
@@ -70,18 +70,20 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
         await folders.updateMany({ $or: isDeep ? subtree(path) : [{ path }], depth: { $ne: 0 } }, { $set: { queued: generation } });
       },
       async queued(generation, limit, except = []) {
-        const left = except.map(({ place, without }) => ({
-          $or: subtree(place),
-          ...(without.length > 0 && { $nor: without.flatMap(subtree) }),
-        }));
-        const wanted = { queued: generation, ...(left.length > 0 && { $nor: left }) };
+        const wanted = { queued: generation, ...(except.length > 0 && { $nor: except.map(ownedBy) }) };
         const found = await folders.find(wanted, { path: 1, depth: 1 }).limit(limit).lean<Folder[]>();
         return found.map(({ path, depth }) => ({ path: path as VirtualPath, depth }));
       },
-      async settle(paths, isDeep = false) {
-        for (const batch of batches(paths, isDeep ? 20 : BATCH))
-          await folders.updateMany(isDeep ? { $or: batch.flatMap(subtree) } : { path: { $in: batch } }, { $set: { queued: null } });
+      async settle(paths) {
+        for (const batch of batches(paths)) await folders.updateMany({ path: { $in: batch } }, { $set: { queued: null } });
+      },
+      async settleAll(territory) {
+        await folders.updateMany(ownedBy(territory), { $set: { queued: null } });
       },
     },
   };
+}
+
+function ownedBy({ place, without }: Territory) {
+  return { $or: subtree(place), ...(without.length > 0 && { $nor: without.flatMap(subtree) }) };
 }

@@ -62,6 +62,7 @@ function guarded(index: SearchIndex): SearchIndex {
     requeue: guard(index.requeue),
     queued: guard(index.queued),
     settle: guard(index.settle),
+    settleAll: guard(index.settleAll),
     readState: guard(index.readState),
     replaceState: guard(index.replaceState),
     claim: guard(index.claim),
