@@ -339,6 +339,31 @@ describe('the index follows', () => {
     await world.finds('one', ['/hanging/one']);
   });
 
+  it('what came while the index was away, as soon as it is there again', async () => {
+    let isAway = false;
+    let refused = 0;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (isAway) {
+          refused += 1;
+          throw new AppError('STORAGE_UNAVAILABLE', 'the search index is not available');
+        }
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/before');
+    await world.build();
+    isAway = true;
+    await upload(world, '/one');
+    await upload(world, '/two');
+    await waitFor('a refusal', () => refused > 0);
+    isAway = false;
+    world.keeper.wake();
+    await expect.poll(() => world.found()).toEqual(['/before', '/one', '/two']);
+  });
+
   it('nothing that it does not cover', async () => {
     const world = await open({ tree: { settings: { ignore_paths: '/skip' } } });
     await upload(world, '/before.txt');

@@ -6,7 +6,7 @@ import { applyChanges } from './index-changes.ts';
 import { createIndexCommands, type IndexCommands } from './index-commands.ts';
 import { createIndexProgress, type IndexProgress } from './index-progress.ts';
 import { createIndexWalker } from './index-walker.ts';
-import { createNotedChanges } from './noted-changes.ts';
+import { createNotedChanges, type NotedChanges } from './noted-changes.ts';
 import { createNotedListings } from './noted-listings.ts';
 import { repeatable } from './repeatable.ts';
 import type { SearchIndex } from './search-index.ts';
@@ -74,10 +74,8 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
     },
-    async betweenPortions(index, current, isUnderWay) {
-      const ready = overtaken.take((paths) => !paths.some(isUnderWay));
-      await apply(index, current, ready);
-    },
+    betweenPortions: (index, current, isUnderWay) =>
+      apply(overtaken, index, current, (paths) => !paths.some(isUnderWay)),
   });
 
   const follow = repeatable(async () => {
@@ -88,9 +86,10 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       return listings.clear();
     }
     const index = await open();
-    const noted = changes.take();
-    if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
-    await apply(index, current, noted);
+    await apply(changes, index, current, (paths) => {
+      if (walker.isWalking()) overtaken.note(...paths);
+      return true;
+    });
     await listings.queueFolders(index);
     work();
   }, onError);
@@ -99,12 +98,18 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
-    if (overtaken.size() > 0) await apply(index, current, overtaken.take());
+    if (overtaken.size() > 0) await apply(overtaken, index, current);
   }, onError);
   const work = () => {
     if (!isClosed) workOff.run();
   };
-  const settings = watchSettings(snapshot, work, onError);
+  const lookAgain = () => {
+    if (isClosed) return;
+    // What an index that was away has not followed yet.
+    follow.run();
+    work();
+  };
+  const settings = watchSettings(snapshot, lookAgain, onError);
   const after = async (index: SearchIndex) => {
     await progress.report(index, true);
     work();
@@ -127,7 +132,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     wake() {
       settings.read().catch(onError);
-      work();
+      lookAgain();
     },
     ...createIndexCommands({ indexOf, clock, progress, interrupt: walker.interrupt, onCleared: listings.forget, after }),
     async close() {
@@ -141,12 +146,14 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
 }
 
-/** Applies changes. What there is no room for is left out, and holds up nothing else. */
+/** Applies changes that are noted. What there is no room for is left out, and holds up nothing else; what an index that is away has not taken stays noted. */
 function applying(onError: (error: unknown) => void) {
-  return async (...changes: Parameters<typeof applyChanges>): Promise<void> => {
+  return async (notes: NotedChanges, index: SearchIndex, snapshot: Snapshot, isReady?: Parameters<NotedChanges['take']>[0]): Promise<void> => {
+    const taken = notes.take(isReady);
     try {
-      await applyChanges(...changes);
+      await applyChanges(index, snapshot, taken);
     } catch (error) {
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of taken) notes.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       onError(error);
     }
