@@ -74,8 +74,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
     },
-    betweenPortions: (index, current, isUnderWay) =>
-      apply(overtaken, index, current, (paths) => !paths.some(isUnderWay)),
+    betweenPortions: (index, current, isUnderWay) => apply(overtaken, index, current, (paths) => !paths.some(isUnderWay)),
   });
 
   const follow = repeatable(async () => {
@@ -103,10 +102,9 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const work = () => {
     if (!isClosed) workOff.run();
   };
+  /** Also for what an index that was away has not followed yet. */
   const lookAgain = () => {
-    if (isClosed) return;
-    // What an index that was away has not followed yet.
-    follow.run();
+    if (!isClosed) follow.run();
     work();
   };
   const settings = watchSettings(snapshot, lookAgain, onError);
@@ -148,12 +146,27 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
 /** Applies changes that are noted. What there is no room for is left out, and holds up nothing else; what an index that is away has not taken stays noted. */
 function applying(onError: (error: unknown) => void) {
-  return async (notes: NotedChanges, index: SearchIndex, snapshot: Snapshot, isReady?: Parameters<NotedChanges['take']>[0]): Promise<void> => {
+  return async (
+    notes: NotedChanges,
+    index: SearchIndex,
+    snapshot: Snapshot,
+    isReady?: Parameters<NotedChanges['take']>[0],
+  ): Promise<void> => {
     const taken = notes.take(isReady);
+    let begun = 0;
+    const each = function* () {
+      for (const paths of taken) {
+        begun += 1;
+        yield paths;
+      }
+    };
     try {
-      await applyChanges(index, snapshot, taken);
+      await applyChanges(index, snapshot, each());
     } catch (error) {
-      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of taken) notes.note(...paths);
+      // The one that failed comes last: one that always does holds up no others.
+      const failed = taken.splice(Math.max(0, begun - 1), 1);
+      const left = [...taken.slice(Math.max(0, begun - 1)), ...failed];
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of left) notes.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       onError(error);
     }

@@ -305,7 +305,11 @@ describe('alias: files that are open below', () => {
     it.each(['all', 'first'])('gets what is written to a later one (%s)', async (policy) => {
       const { driver, first, second } = await openDenying(policy, true);
       await put(driver, '/file', 'new!!', { overwrite: true });
-      expect([await textOf(driver, '/file'), await textOf(first, '/file'), await textOf(second, '/file')]).toEqual(['new!!', 'new!!', 'new!!']);
+      expect([await textOf(driver, '/file'), await textOf(first, '/file'), await textOf(second, '/file')]).toEqual([
+        'new!!',
+        'new!!',
+        'new!!',
+      ]);
     });
 
     it('is believed when it shows the file later, where nothing may be replaced', async () => {
