@@ -551,12 +551,12 @@ export class S3Driver implements StorageDriver {
   /**
    * The last look at the place, and the question: until nothing else has the name afterwards than before.
    *
-   * @param isExclusive the store itself refuses to replace a file
+   * @param isExclusive the store itself refuses to replace a file. @param isLarge one question more is little beside its content
    * @returns what has the name, where that was asked
    * @throws AppError as #checkPlace
    */
-  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false): Promise<ObjectHead | undefined> {
-    const asksForFile = options.beforePublish !== undefined || !(options.overwrite || isExclusive);
+  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false, isLarge = false): Promise<ObjectHead | undefined> {
+    const asksForFile = isLarge || options.beforePublish !== undefined || !(options.overwrite || isExclusive);
     let there = await this.#checkPlace(path, key, options, asksForFile);
     for (let isAnswered = !options.beforePublish; !isAnswered; ) {
       await options.beforePublish?.();
@@ -593,7 +593,7 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       this.#lookAnew(place.path);
-      const before = await this.#mayPublish(place, options);
+      const before = await this.#mayPublish(place, options, false, true);
       const isNew = !options.overwrite && this.traits.exclusiveCreate;
       return { ...(await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, { signal })))), before };
     } catch (error) {
