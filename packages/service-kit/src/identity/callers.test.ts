@@ -212,6 +212,19 @@ describe('callers', () => {
     expect((await callers.establish(tokens.sign(claims({ iat: NOW_S + 20, nbf: NOW_S + 20 })))).identity).toMatchObject({ id: 3 });
   });
 
+  it('a login that is made by a process that knows that the clock was set is believed by one that does not know yet', async () => {
+    const { callers, claims } = setUp();
+    let setS = 0;
+    const ahead = createLoginTokens(
+      KEY,
+      () => (NOW_S + setS) * 1000,
+      () => 0,
+    );
+    setS = 600;
+    const made = claims({ iat: NOW_S + setS, nbf: NOW_S + setS });
+    expect((await callers.establish(ahead.sign(made))).identity).toMatchObject({ id: 3 });
+  });
+
   it('tokens that are not ours are refused with the texts of the family', async () => {
     const { world, callers, tokens, claims } = setUp();
     const cases: ReadonlyArray<readonly [string, string]> = [

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import jsonwebtoken from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { createTimeSpan } from './time-span.ts';
 
 /** A user, as the gateway established them. */
 export interface UserIdentity {
@@ -51,12 +52,14 @@ export interface InternalTokens {
   verify(token: string): Identity;
 }
 
-export function createInternalTokens(key: Buffer, clock: () => number): InternalTokens {
+/** @param clock milliseconds since 1970. @param steady milliseconds, by a clock that nobody sets */
+export function createInternalTokens(key: Buffer, clock: () => number, steady: () => number = () => performance.now()): InternalTokens {
+  const span = createTimeSpan(clock, steady);
   const minted = new LRUCache<string, { token: string; renewAt: number }>({ max: REMEMBERED_TOKENS });
   const verified = new LRUCache<string, { identity: Identity; expiresAt: number }>({ max: REMEMBERED_TOKENS });
   return {
     mint(identity) {
-      const now = Math.floor(clock() / 1000);
+      const now = Math.floor(span().latest / 1000);
       const text = JSON.stringify(identity);
       const known = minted.get(text);
       if (known && known.renewAt > now) return known.token;
@@ -65,7 +68,7 @@ export function createInternalTokens(key: Buffer, clock: () => number): Internal
       return token;
     },
     verify(token) {
-      const now = Math.floor(clock() / 1000);
+      const now = Math.floor(span().earliest / 1000);
       const known = verified.get(token);
       if (known && known.expiresAt > now) return known.identity;
       const checked = check(token, key, now);

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import jsonwebtoken from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { createTimeSpan } from './time-span.ts';
 
 /** The claims of a login: the five that clients of the family decode, and the session it stands for. Times are unix seconds. */
 export interface LoginClaims {
@@ -38,10 +39,17 @@ export interface LoginTokens {
   verify(token: string): LoginClaims;
 }
 
-export function createLoginTokens(key: Buffer, clock: () => number): LoginTokens {
+/** @param clock milliseconds since 1970. @param steady milliseconds, by a clock that nobody sets */
+export function createLoginTokens(key: Buffer, clock: () => number, steady: () => number = () => performance.now()): LoginTokens {
+  const span = createTimeSpan(clock, steady);
   const verified = new LRUCache<string, LoginClaims>({ max: REMEMBERED_TOKENS });
   return {
-    sign: (claims) => jsonwebtoken.sign({ ...claims }, key, { algorithm: 'HS256' }),
+    sign(claims) {
+      const { earliest, latest } = span();
+      // Whoever does not know yet that the clock was set takes it, too.
+      const nbf = claims.nbf - Math.ceil((latest - earliest) / 1000);
+      return jsonwebtoken.sign({ ...claims, nbf }, key, { algorithm: 'HS256' });
+    },
     verify(token) {
       const now = Math.floor(clock() / 1000);
       const known = verified.get(token);

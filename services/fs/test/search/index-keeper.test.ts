@@ -493,6 +493,24 @@ describe('the index follows', () => {
     held.resolve();
   });
 
+  it('others where the index never takes one of them', async () => {
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (entries.some(({ name }) => name === 'odd')) throw new AppError('STORAGE_UNAVAILABLE', 'the search index is not available');
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/before');
+    await world.build();
+    for (const path of ['/odd', '/one', '/two']) await world.memory.put(path);
+    world.keeper.noteChanges([vpath('/odd'), vpath('/one'), vpath('/two')]);
+    await waitFor('a refusal', () => world.errors.length > 0);
+    world.keeper.wake();
+    await expect.poll(() => world.found()).toEqual(['/before', '/one', '/two']);
+  });
+
   it('nothing that it does not cover', async () => {
     const world = await open({ tree: { settings: { ignore_paths: '/skip' } } });
     await upload(world, '/before.txt');

@@ -68,7 +68,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     async betweenPortions(index, current, isUnderWay) {
       const ready = overtaken.take((paths) => !paths.some(isUnderWay));
-      await apply(index, current, ready, overtaken);
+      await apply(overtaken, ready, index, current);
       return ready.flat();
     },
   });
@@ -83,7 +83,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const index = await open();
     const noted = changes.take();
     if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
-    await apply(index, current, noted, changes);
+    await apply(changes, noted, index, current);
     await listings.queueFolders(index);
     work();
   }, onError);
@@ -92,7 +92,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
-    if (overtaken.size() > 0) await apply(index, current, overtaken.take(), overtaken);
+    if (overtaken.size() > 0) await apply(overtaken, overtaken.take(), index, current);
   }, onError);
   const work = () => {
     if (!isClosed) workOff.run();
@@ -157,13 +157,26 @@ function openedOnce(openIndex: IndexKeeperOptions['openIndex'], isClosed: () => 
   };
 }
 
-/** Applies changes. What there is no room for is left out, and holds up nothing else. Where the index cannot be reached they wait again. */
+/**
+ * Applies changes that were taken from notes. What there is no room for is left out, and holds up nothing else; what an index that is away has not taken
+ * is noted again.
+ */
 function applying(onError: (error: unknown) => void) {
-  return async (index: SearchIndex, snapshot: Snapshot, changes: readonly ChangedPaths[], waiting: NotedChanges): Promise<void> => {
+  return async (notes: NotedChanges, taken: readonly ChangedPaths[], index: SearchIndex, snapshot: Snapshot): Promise<void> => {
+    let begun = 0;
+    const each = function* () {
+      for (const paths of taken) {
+        begun += 1;
+        yield paths;
+      }
+    };
     try {
-      await applyChanges(index, snapshot, changes);
+      await applyChanges(index, snapshot, each());
     } catch (error) {
-      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of changes) waiting.note(...paths);
+      // The one that failed comes last: one that always does holds up no others.
+      const failed = Math.max(0, begun - 1);
+      const left = [...taken.slice(failed + 1), ...taken.slice(failed, failed + 1)];
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of left) notes.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       onError(error);
     }

@@ -282,6 +282,44 @@ describe('alias: files that are open below', () => {
     expect(await textOf(honest, '/file')).toBe('text');
   });
 
+  describe('a first folder that says once that it does not have a file', () => {
+    /** Two folders of which the first, or both, have a file that the first one denies when it is asked for it at first. */
+    async function openDenying(policy: string, isInBoth: boolean) {
+      const [first, second] = [new MemoryDriver(), new MemoryDriver()];
+      await put(first, '/file', 'text');
+      if (isInBoth) await put(second, '/file', 'text');
+      let asked = 0;
+      const stat: typeof first.stat = async (path, options) => {
+        if (path === at('/file') && ++asked === 1) throw storageError('ENTRY_NOT_FOUND');
+        return first.stat(path, options);
+      };
+      const folders = new Map<string, StorageDriver>([
+        ['/a', decorated({ ...operationsOf(first), stat })],
+        ['/b', second],
+      ]);
+      const openMount = async (path: string) => folders.get(path) as StorageDriver;
+      const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write(policy) }), { openMount }));
+      return { driver, first, second };
+    }
+
+    it.each(['all', 'first'])('gets what is written to a later one (%s)', async (policy) => {
+      const { driver, first, second } = await openDenying(policy, true);
+      await put(driver, '/file', 'new!!', { overwrite: true });
+      expect([await textOf(driver, '/file'), await textOf(first, '/file'), await textOf(second, '/file')]).toEqual([
+        'new!!',
+        'new!!',
+        'new!!',
+      ]);
+    });
+
+    it('is believed when it shows the file later, where nothing may be replaced', async () => {
+      const { driver, first, second } = await openDenying('first', false);
+      Object.assign(first, { write: () => Promise.reject(storageError('ENTRY_EXISTS')) });
+      await refuses('ENTRY_EXISTS', put(driver, '/file', 'new!!', { overwrite: false }));
+      expect([await textOf(driver, '/file'), await namesIn(second, '/')]).toEqual(['text', []]);
+    });
+  });
+
   it('writers of one file at the same time are refused where the first folder shows what none of them has sent', async () => {
     const [liar, honest, other] = [new MemoryDriver(), new MemoryDriver(), new MemoryDriver()];
     for (const folder of [liar, honest]) await put(folder, '/file', 'text');

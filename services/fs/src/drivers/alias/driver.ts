@@ -207,6 +207,14 @@ class AliasDriver implements StorageDriver {
     this.#writes.set(file, writes);
     writes.running += 1;
     for (const { place, driver } of [target, ...more]) writes.targets.set(place, driver);
+    /** Gives a folder what was sent, unless another write has replaced it meanwhile, which gives the others what it was sent. */
+    const passOn = async (driver: StorageDriver, before: number, sha256: string) => {
+      await this.#copyOn(where.path, target.driver, driver, options, sha256).catch(async (error: unknown) => {
+        if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
+        if (!(await isReplaced(writes, before, options))) throw error;
+        if (!(await this.#hasSent(where.path, target.driver, writes, options))) throw error;
+      });
+    };
     try {
       const sent = createHash('sha256');
       const before = writes.taken;
@@ -219,14 +227,8 @@ class AliasDriver implements StorageDriver {
       const entry = await first.finally(() => writes.firsts.delete(first));
       // A storage may have all of a content, and say so, before it asks for its end.
       const sha256 = noteSent(writes, sent);
-      for (const { driver } of more) {
-        await this.#copyOn(where.path, target.driver, driver, options, sha256).catch(async (error: unknown) => {
-          if (!AppError.is(error, 'CONTENT_CORRUPT')) throw error;
-          // Another write has replaced this one meanwhile, and gives the others what it was sent.
-          if (!(await isReplaced(writes, before, options))) throw error;
-          if (!(await this.#hasSent(where.path, target.driver, writes, options))) throw error;
-        });
-      }
+      for (const { driver } of more) await passOn(driver, before, sha256);
+      for (const { driver } of await this.#hiding(where, target.place, options)) await passOn(driver, before, sha256);
       return entry;
     } finally {
       writes.running -= 1;
@@ -242,6 +244,19 @@ class AliasDriver implements StorageDriver {
       const driver = drivers.get(place);
       return driver ? [{ place, driver }] : [];
     });
+  }
+
+  /**
+   * Folders that said that they do not have a file, and show one now in the place of what was written to a later one.
+   *
+   * @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY; what any of them says but that it has nothing
+   */
+  async #hiding({ group, path }: Where, written: Place, options: WriteOptions): Promise<readonly Found[]> {
+    const places = group.places.slice(0, group.places.indexOf(written));
+    const hiding = await this.#having({ group: { ...group, places }, path }, options);
+    if (hiding.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
+    if (hiding.some(({ entry }) => entry.isDirectory)) throw storageError('IS_A_DIRECTORY');
+    return hiding;
   }
 
   /** Whether a folder has what one of several writes was sent: what none of them was, its storage made up. */

@@ -226,12 +226,17 @@ export class S3Client {
     return { version, sizeBytes: payload.bytes.byteLength, sentAt, answeredAt, isWithin: this.#clock.isWithin(performance.now()) };
   }
 
-  /** What the store has of an object that it has just taken. It is asked where its answer did not tell. @throws AppError ENTRY_NOT_FOUND | CONTENT_CORRUPT: less or more than it was sent */
+  /**
+   * What the store has of an object that it has just taken. It is asked where its answer did not tell.
+   *
+   * @throws AppError ENTRY_NOT_FOUND | STORAGE_UNAVAILABLE: what had the key before | CONTENT_CORRUPT: less or more than it was sent
+   */
   async headOfTaken(key: string, taken: Taken, options: CallOptions): Promise<ObjectHead> {
     const known = this.#clock.headOf(taken);
     if (known) return known;
     const head = await this.head(key, options);
     this.#clock.compare(taken, head);
+    if (isFromBefore(head, taken)) throw badAnswer('success, and has the object that was there before');
     if (head.version === taken.version && head.sizeBytes !== taken.sizeBytes) {
       throw storageError('CONTENT_CORRUPT', new Error(`${taken.sizeBytes} bytes were sent, the store has ${head.sizeBytes}`));
     }
@@ -289,7 +294,8 @@ export class S3Client {
       'If-None-Match': isNew ? '*' : undefined,
     };
     const ask: Ask = { method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS };
-    return takenBy(await this.#askXml(ask, { root: 'CopyObjectResult' }), source.sizeBytes);
+    const sentAt = this.#clock.latest;
+    return takenBy(await this.#askXml(ask, { root: 'CopyObjectResult' }), source.sizeBytes, sentAt);
   }
 
   /** @returns the id of the upload */
@@ -338,7 +344,8 @@ export class S3Client {
     const headers = { 'If-None-Match': isNew ? '*' : undefined };
     const ask: Ask = { method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS };
     const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-    return takenBy(await this.#askXml(ask, { root: 'CompleteMultipartUploadResult' }), sizeBytes);
+    const sentAt = this.#clock.latest;
+    return takenBy(await this.#askXml(ask, { root: 'CompleteMultipartUploadResult' }), sizeBytes, sentAt);
   }
 
   /** The parts that an upload has, in their order. @throws AppError ENTRY_NOT_FOUND: there is no such upload */
@@ -589,16 +596,26 @@ function headOf(answer: Answer, sizeBytes: number): ObjectHead {
   };
 }
 
-/** @param answer says which version it made, if it does */
-function takenBy(answer: XmlElement, sizeBytes: number): Taken {
+/** @param answer says which version it made, if it does. @param sentAt by the store's clock */
+function takenBy(answer: XmlElement, sizeBytes: number, sentAt: number | undefined): Taken {
   const etag = textOf(answer, 'ETag')?.trim();
   return {
     version: etag === undefined ? undefined : plainEtag(etag),
     sizeBytes,
-    sentAt: undefined,
+    sentAt,
     answeredAt: undefined,
     isWithin: false,
   };
+}
+
+/**
+ * Whether an object is not the one that was sent, nor one that somebody made since, but what had the key before. A store that says by whatever clock when an
+ * object was made is believed where it has as many bytes as were sent.
+ */
+function isFromBefore(head: ObjectHead, { version, sizeBytes, sentAt, before }: Taken): boolean {
+  if (head.version === version) return false;
+  const isKnown = before !== undefined && before.version === head.version && before.modifiedAt.getTime() === head.modifiedAt.getTime();
+  return isKnown || (head.sizeBytes !== sizeBytes && sentAt !== undefined && head.modifiedAt.getTime() < sentAt);
 }
 
 function plainEtag(etag: string): string {

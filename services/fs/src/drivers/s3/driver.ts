@@ -512,8 +512,8 @@ export class S3Driver implements StorageDriver {
     const whole = await draft.seal(options);
     await draft.notePublishing(key, options);
     this.#lookAnew(path);
-    await this.#mayPublish(place, options);
-    const taken = await this.#copyObject(draft.wholeKey, whole, place, options);
+    const before = await this.#mayPublish(place, options);
+    const taken = { ...(await this.#copyObject(draft.wholeKey, whole, place, options)), before };
     this.#known.made(this.#keys.keysAbove(path));
     const entry = fileEntry(nameAt(path), await this.#client.headOfTaken(key, taken, options));
     await this.#takeBack(draft.remove());
@@ -551,11 +551,12 @@ export class S3Driver implements StorageDriver {
   /**
    * The last look at the place, and the question: until nothing else has the name afterwards than before.
    *
-   * @param isExclusive the store itself refuses to replace a file
+   * @param isExclusive the store itself refuses to replace a file. @param isLarge one question more is little beside its content
+   * @returns what has the name, where that was asked
    * @throws AppError as #checkPlace
    */
-  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false): Promise<void> {
-    const asksForFile = options.beforePublish !== undefined || !(options.overwrite || isExclusive);
+  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false, isLarge = false): Promise<ObjectHead | undefined> {
+    const asksForFile = isLarge || options.beforePublish !== undefined || !(options.overwrite || isExclusive);
     let there = await this.#checkPlace(path, key, options, asksForFile);
     for (let isAnswered = !options.beforePublish; !isAnswered; ) {
       await options.beforePublish?.();
@@ -563,6 +564,7 @@ export class S3Driver implements StorageDriver {
       there = await this.#checkPlace(path, key, options, asksForFile);
       isAnswered = isSame(before, there);
     }
+    return there;
   }
 
   async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<Taken> {
@@ -570,10 +572,10 @@ export class S3Driver implements StorageDriver {
     const { overwrite, onProgress } = options;
     const { exclusiveCreate } = this.traits;
     try {
-      await this.#mayPublish(place, options, exclusiveCreate);
+      const before = await this.#mayPublish(place, options, exclusiveCreate);
       const isNew = !overwrite && exclusiveCreate;
       const put = () => this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress });
-      return await exclusively(this.#stored.storing(key, put));
+      return { ...(await exclusively(this.#stored.storing(key, put))), before };
     } finally {
       part.release();
     }
@@ -591,9 +593,9 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       this.#lookAnew(place.path);
-      await this.#mayPublish(place, options);
+      const before = await this.#mayPublish(place, options, false, true);
       const isNew = !options.overwrite && this.traits.exclusiveCreate;
-      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, { signal })));
+      return { ...(await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, { signal })))), before };
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startHttpServer, waitFor } from '@wharf/harness';
 import { drained } from '@wharf/pace';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { codeOf, failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { S3Client } from './client.ts';
@@ -291,7 +291,8 @@ it.each([
   const { driver } = await openOn((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://store');
     request.resume().once('end', () => {
-      if (request.method === 'HEAD' && isTaken) response.writeHead(200, { ...HEAD, ETag: etag, 'Content-Length': '5' }).end();
+      const head = { ETag: etag, 'Last-Modified': new Date().toUTCString(), 'Content-Length': '5' };
+      if (request.method === 'HEAD' && isTaken) response.writeHead(200, head).end();
       else if (request.method === 'HEAD') response.writeHead(404).end();
       else if (searchParams.has('uploads'))
         response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
@@ -309,6 +310,52 @@ it.each([
   const written = driver.write(at('/file'), content, { overwrite: true });
   if (code) await expect(failure(written)).resolves.toMatchObject({ code });
   else expect(await written).toMatchObject({ sizeBytes: 5 });
+});
+
+describe('over a file that is there', () => {
+  const OLD = { ETag: '"old"', 'Content-Length': '5' };
+  /** A store that has an old file, answers the calls that would replace it, and keeps it. */
+  const openKeeping = (replace: (request: IncomingMessage, response: ServerResponse) => void, date = DATE) =>
+    openOn((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://store');
+      request.resume().once('end', () => {
+        if (request.method === 'HEAD') response.writeHead(200, { ...OLD, 'Last-Modified': date }).end();
+        else if (request.method === 'GET') response.end(EMPTY);
+        else if (searchParams.has('uploads'))
+          response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
+        else if (searchParams.has('partNumber')) response.writeHead(200, HEAD).end();
+        else replace(request, response);
+      });
+    });
+  const content = async function* (pieces: number) {
+    for (let piece = 0; piece < pieces; piece += 1) yield Buffer.alloc(1_000_000);
+  };
+  const asked = { overwrite: true, beforePublish: async () => undefined };
+
+  it.each([
+    ['that has an error in it', '<Error><Code>InternalError</Code></Error>', {}],
+    ['that is a page of somebody on the way', '<html><body>Please log in</body></html>', { 'Content-Type': 'text/html' }],
+    ['that names a version', '', { ETag: '"new"' }],
+  ])('a success %s is none while the old file is there', async (_title, body, headers) => {
+    const { driver } = await openKeeping((_, response) => void response.writeHead(200, headers).end(body));
+    for (const options of [{ overwrite: true }, asked])
+      await expect(failure(driver.write(at('/file'), content(1), options))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
+
+  it('the end of an upload in parts is none while the old file is there, whatever its date', async () => {
+    const done = '<CompleteMultipartUploadResult><ETag>&quot;new&quot;</ETag></CompleteMultipartUploadResult>';
+    const { driver } = await openKeeping((_, response) => void response.end(done), new Date(Date.now() + 60_000).toUTCString());
+    for (const options of [{ overwrite: true }, asked])
+      await expect(failure(driver.write(at('/file'), content(9), options))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
+
+  it('an old file of the same size is known where it was looked at before', async () => {
+    const { driver } = await openKeeping((_, response) => void response.writeHead(200, { ETag: '"new"' }).end());
+    const five = (async function* () {
+      yield Buffer.from('other');
+    })();
+    await expect(failure(driver.write(at('/file'), five, asked))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
 });
 
 it('a removal that is answered with another document has not happened', async () => {

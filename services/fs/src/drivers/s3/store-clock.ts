@@ -25,6 +25,8 @@ export interface Taken {
   readonly answeredAt: number | undefined;
   /** Whether the store's second cannot have ended by then. */
   readonly isWithin: boolean;
+  /** What had its key right before, where that is known. */
+  readonly before?: ObjectHead | undefined;
 }
 
 /**
