@@ -1,10 +1,15 @@
 import type { ServerResponse } from 'node:http';
+import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { type Caller, plainAddress } from '@wharf/service-kit';
 
 /** The bytes that all requests of the process may hold together: bodies that still come and answers that are still sent. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** What is made of bodies may take as much at least. Of one with as many values as there may be it is 45 MiB. */
+const LEAST_MADE_BYTES = 96 * 1024 * 1024;
+/** And so much where there is more, as a fraction of the heap: it lies there, unlike the bytes that come and go. */
+const HEAP_SHARES = 3;
 /** The share of one caller, as a fraction of that. All strangers are one caller, guests too. */
 const SHARES = 2;
 /** The share of one address without a login, as a fraction of all. */
@@ -22,6 +27,11 @@ export type Hold = (bytes: number) => void;
 export interface HeldBytes {
   /** Counts what one request holds, until its answer is over. @param caller undefined: the request needs nobody */
   of(response: ServerResponse, caller: Caller | undefined, address: string): Hold;
+}
+
+/** What is made of all bodies may take so much together. */
+export function madeBytes(): number {
+  return Math.max(LEAST_MADE_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES);
 }
 
 export function createHeldBytes(maxBytes = MAX_BYTES): HeldBytes {
