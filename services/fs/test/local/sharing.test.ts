@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
 import { appendFile, readdir, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -7,6 +8,7 @@ import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
+import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
 import { type Disk, DiskPool } from '../../src/drivers/local/disk-pool.ts';
 import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { at, codeOf, makeFolders, openLocal, put, textOf } from './open-local.ts';
@@ -60,6 +62,26 @@ describe('callers who ask for the same at once', () => {
     await put(driver, '/small', SMALL);
     const readers = Array.from({ length: MANY }, () => textOf(driver, '/small'));
     expect(new Set(await Promise.all(readers))).toEqual(new Set([SMALL]));
+  });
+
+  it('to copy a long folder do not hold all of its names each', { timeout: 120_000 }, async () => {
+    const { root } = await makeFolders();
+    fs.mkdirSync(path.join(root, 'long'));
+    for (let index = 0; index < 20_000; index += 1) fs.writeFileSync(path.join(root, 'long', `a name of a file ${index}`), '');
+    const disk = createDiskOperations({
+      ...{ rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined },
+      ...{ names: { caseSensitive: true, folds: false } },
+    });
+    const gone = new AbortController();
+    const before = usedBytes();
+    const copies = Array.from({ length: MANY }, (_, index) => disk.copy(gone.signal, at('/long'), at(`/copy ${index}`), false));
+    const ends = Promise.allSettled(copies);
+    await new Promise((resolve) => setImmediate(resolve));
+    const grownBytes = usedBytes() - before;
+    gone.abort();
+    expect((await ends).map(({ status }) => status)).toEqual(copies.map(() => 'rejected'));
+    // With all of their names it would be 160 MB.
+    expect(grownBytes).toBeLessThan(20_000_000);
   });
 
   it('lose nothing when some of them go away', async () => {
