@@ -4,7 +4,7 @@ export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';
-export { brokenBound, type JsonBounds } from './json-bounds.ts';
+export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
 export { createPace, type Pace } from './pace.ts';

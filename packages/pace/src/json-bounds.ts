@@ -10,12 +10,17 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 
+/** Which bound a text would break as JSON: see countJson(). */
+export function brokenBound(bytes: Uint8Array, bounds: JsonBounds): keyof JsonBounds | undefined {
+  return countJson(bytes, bounds).broken;
+}
+
 /**
- * Which bound a text would break as JSON, counted before anything is made of it: parsing cannot be divided.
+ * How many values a text has as JSON, and which bound it would break, counted before anything is made of it: parsing cannot be divided.
  *
- * @param bytes UTF-8; what is no JSON is counted as if it were.
+ * @param bytes UTF-8; what is no JSON is counted as if it were. @returns of a text that breaks a bound the values before that
  */
-export function brokenBound(bytes: Uint8Array, { maxDepth, maxValues }: JsonBounds): keyof JsonBounds | undefined {
+export function countJson(bytes: Uint8Array, { maxDepth, maxValues }: JsonBounds): { values: number; broken?: keyof JsonBounds } {
   let depth = 0;
   let values = 1;
   let isText = false;
@@ -28,11 +33,11 @@ export function brokenBound(bytes: Uint8Array, { maxDepth, maxValues }: JsonBoun
     else if (isOpening(byte)) {
       depth += 1;
       values += 1;
-      if (depth > maxDepth) return 'maxDepth';
+      if (depth > maxDepth) return { values, broken: 'maxDepth' };
     } else if (isClosing(byte)) depth -= 1;
-    if (values > maxValues) return 'maxValues';
+    if (values > maxValues) return { values, broken: 'maxValues' };
   }
-  return undefined;
+  return { values };
 }
 
 /** `[` and `{`. */

@@ -27,7 +27,7 @@ import { createApp } from './http/app.ts';
 import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts';
 import { createCallLimit } from './http/call-limit.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
-import { createHeldBytes } from './http/held-bytes.ts';
+import { createHeldBytes, madeBytes } from './http/held-bytes.ts';
 import { createRefusedConnections } from './http/refused-connections.ts';
 import { createRequestScopes } from './http/request-scopes.ts';
 import { createTaskEvents } from './http/task-events.ts';
@@ -40,12 +40,19 @@ type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOr
  * The HTTP face of Wharf.
  *
  * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`,
- * `maxTransfers` of them at a time; who takes nothing of a download for `downloadIdleMs` is cut off. `maxHeldBytes`: what bodies and answers hold together.
+ * `maxTransfers` of them at a time; who takes nothing of a download for `downloadIdleMs` is cut off. `maxHeldBytes`: what bodies and answers hold together;
+ * `maxMadeBytes`: what is made of bodies.
  */
 export function createGatewayService(
   config: GatewayOptions,
   kit: ServiceKit,
-  options: { bytes?: ByteServer; maxTransfers?: number; downloadIdleMs?: number; maxHeldBytes?: number | undefined } = {},
+  options: {
+    bytes?: ByteServer;
+    maxTransfers?: number;
+    downloadIdleMs?: number;
+    maxHeldBytes?: number | undefined;
+    maxMadeBytes?: number | undefined;
+  } = {},
 ): Service {
   const { clock } = kit;
   const models = modelsOf(kit.store);
@@ -83,6 +90,7 @@ export function createGatewayService(
     scopes: createRequestScopes(kit, proxies),
     cors: createCors(config.corsOrigins),
     held: createHeldBytes(options.maxHeldBytes),
+    made: createHeldBytes(options.maxMadeBytes ?? madeBytes()),
     calls: createCallLimit(config.callsPerUser),
     siteUrl: config.siteUrl,
     webDir: config.webDir,

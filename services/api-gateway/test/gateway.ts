@@ -45,6 +45,7 @@ export async function openGateway(
     maxTransfers?: number;
     downloadIdleMs?: number;
     maxHeldBytes?: number;
+    maxMadeBytes?: number;
     callsPerUser?: number;
     connectionsPerAddress?: number;
     siteUrl?: string;
@@ -80,6 +81,7 @@ export async function openGateway(
     maxTransfers,
     downloadIdleMs,
     maxHeldBytes,
+    maxMadeBytes,
     siteUrl,
     trustedProxies = [],
     corsOrigins = [],
@@ -93,7 +95,7 @@ export async function openGateway(
     kit,
     rest.fsDataUrl
       ? { ...(maxTransfers === undefined ? {} : { maxTransfers }), ...(downloadIdleMs === undefined ? {} : { downloadIdleMs }) }
-      : { bytes: bytes ?? dataPlane, maxHeldBytes },
+      : { bytes: bytes ?? dataPlane, maxHeldBytes, maxMadeBytes },
   );
   await service.start();
   if (!service.http) throw new Error('the gateway has no HTTP');

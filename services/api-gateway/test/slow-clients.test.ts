@@ -8,6 +8,7 @@ import { writeJson } from '../src/http/write-json.ts';
 import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
 
 const MIB = 1024 * 1024;
+const SEE_ALL = 0xffff;
 const BUSY = { code: 503, message: 'too much is being sent and taken at once: try again in a moment', data: null };
 
 let gateway: Gateway;
@@ -128,3 +129,30 @@ it('a client that takes nothing of its answer is cut off', async () => {
   unread.destroy();
   await listener.stop(0);
 });
+
+it('what is made of lists while their calls go on has a bound, for each caller and for all (C18)', async () => {
+  const own = await openGateway({ maxMadeBytes: 8 * MIB });
+  try {
+    const hold = Promise.withResolvers<void>();
+    own.stubs.answers.set('fs.removeEntries', () => hold.promise.then(() => ({})));
+    const [token, other] = [await own.login(SEE_ALL), await own.login(SEE_ALL)];
+    // Five thousand names of one letter: 20 KB of text.
+    const remove = (Authorization: string, count: number) => {
+      const headers = { Authorization, 'Content-Type': 'application/json' };
+      const body = JSON.stringify({ dir: '/', names: Array.from({ length: count }, () => 'n') });
+      return own.request({ method: 'POST', path: '/api/fs/remove', headers, body });
+    };
+    const asked = () => own.stubs.asked.filter(({ rpc }) => rpc === 'fs.removeEntries').length;
+    const first = remove(token, 5_000);
+    await waitFor('the call to have come', async () => asked() === 1);
+    const refused = await remove(token, 5_000);
+    expect([refused.json(), refused.headers['retry-after']]).toEqual([BUSY, '10']);
+    const going = [remove(token, 10), remove(other, 5_000)];
+    await waitFor('the calls to have come', async () => asked() === 3);
+    hold.resolve();
+    for (const answer of await Promise.all([first, ...going])) expect(answer.json()).toMatchObject({ code: 200 });
+    expect((await remove(token, 5_000)).json()).toMatchObject({ code: 200 });
+  } finally {
+    await own.close();
+  }
+}, 60_000);

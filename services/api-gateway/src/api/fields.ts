@@ -7,7 +7,7 @@ export const text = () => z.string().default('');
 /** A text that must be there and not be empty. */
 export const requiredText = () => z.string().min(1);
 /** A text that a service reads as JSON; within the bounds of JSON in a body. */
-export const jsonText = () => z.string().superRefine((value) => requireBounded(Buffer.from(value)));
+export const jsonText = () => z.string().superRefine((value) => void requireBounded(Buffer.from(value)));
 export const flag = (absent = false) => z.boolean().default(absent);
 /** A whole number that JSON and JavaScript both hold exactly. */
 export const integer = (absent = 0) => z.int().default(absent);

@@ -91,8 +91,11 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const isBodyToCome = hasBody && !request.complete;
       const { refusal } = route;
-      const hold = parts.held.of(response, caller, parts.proxies.clientAddress(request));
-      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
+      const address = parts.proxies.clientAddress(request);
+      const hold = parts.held.of(response, caller, address);
+      const holdMade = parts.made.of(response, caller, address);
+      const reading = { isNeeded: route.takes === 'body', refusal, hold, holdMade };
+      const body = hasBody ? await readBody(request, reading) : ({ kind: 'none' } as const);
       // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
       if (isBodyToCome) caller = await admit();
       const call = route.prepare({ query, body });

@@ -16,6 +16,8 @@ export interface GatewayParts {
   readonly scopes: RequestScopes;
   readonly cors: Cors;
   readonly held: HeldBytes;
+  /** What is made of bodies while their calls go on. */
+  readonly made: HeldBytes;
   readonly calls: CallLimit;
   /** WHARF_SITE_URL. */
   readonly siteUrl: string | undefined;

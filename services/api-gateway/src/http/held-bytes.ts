@@ -8,6 +8,10 @@ import { type Caller, plainAddress } from '@wharf/service-kit';
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Else a fraction of the heap that Node may use, which is half of a container's memory. These bytes lie beside it, with what transfers hold. */
 const HEAP_SHARES = 2;
+/** What is made of bodies may take as much at least. Of one with as many values as there may be it is 45 MiB. */
+const LEAST_MADE_BYTES = 96 * 1024 * 1024;
+/** And so much where there is more, as a fraction of the heap: it lies there, unlike the bytes that come and go. */
+const MADE_HEAP_SHARES = 3;
 /** The share of one caller, as a fraction of that. All strangers are one caller, guests too. */
 const SHARES = 2;
 /** The share of one address without a login, as a fraction of all. */
@@ -25,6 +29,11 @@ export type Hold = (bytes: number) => void;
 export interface HeldBytes {
   /** Counts what one request holds, until its answer is over. @param caller undefined: the request needs nobody */
   of(response: ServerResponse, caller: Caller | undefined, address: string): Hold;
+}
+
+/** What is made of all bodies may take so much together. */
+export function madeBytes(): number {
+  return Math.max(LEAST_MADE_BYTES, getHeapStatistics().heap_size_limit / MADE_HEAP_SHARES);
 }
 
 export function createHeldBytes(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): HeldBytes {

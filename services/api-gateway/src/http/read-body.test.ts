@@ -27,7 +27,7 @@ it('the parser of the platform, which takes long for each +, is given a form wit
     },
   );
   const text = `a+b=+c%2B+d&é=${'+'.repeat(1_000)}`;
-  const body = await readBody(formOf(text), { isNeeded: true, hold: () => {} });
+  const body = await readBody(formOf(text), { isNeeded: true, hold: () => {}, holdMade: () => {} });
   expect(body).toEqual({ kind: 'form', fields: [...new Original(text)] });
   expect(given).toHaveLength(2);
   expect(given.join('')).not.toContain('+');
@@ -37,7 +37,7 @@ it('what holds no more ends the reading', async () => {
   const hold = () => {
     throw new Error('no room');
   };
-  await expect(readBody(formOf('a=b'), { isNeeded: true, hold })).rejects.toThrow('no room');
+  await expect(readBody(formOf('a=b'), { isNeeded: true, hold, holdMade: () => {} })).rejects.toThrow('no room');
 });
 
 it('a piece of a body is not kept: a client decides how many there are', async () => {
@@ -45,7 +45,7 @@ it('a piece of a body is not kept: a client decides how many there are', async (
   request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
   const text = JSON.stringify({ path: `/${'é'.repeat(5_000)}` });
   const held: number[] = [];
-  const read = readBody(request, { isNeeded: true, hold: (bytes) => held.push(bytes) });
+  const read = readBody(request, { isNeeded: true, hold: (bytes) => held.push(bytes), holdMade: () => {} });
   await setImmediate();
   for (const byte of Buffer.from(text)) {
     const piece = Buffer.from([byte]);

@@ -18,6 +18,9 @@ const BODY_TIMEOUT_MS = 30_000;
 /** Larger bodies are read one in each turn of the event loop, in bytes: many at once would add up. */
 const MAX_AT_ONCE_BYTES = 64 * 1024;
 
+/** What is made of a body, and of what it asks for, while its call goes on: for each byte, and for each value or field of it, in bytes. Measured, rounded up. */
+const WEIGHT = { ofByte: 4, ofValue: 512 } as const;
+
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
@@ -30,12 +33,12 @@ const NO_BODY: RawInput['body'] = { kind: 'none' };
  * a form.
  *
  * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
- * @param options.hold is called with the bytes that have come
- * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` throws
+ * @param options.hold is called with the bytes that have come, `options.holdMade` with those that what is made of it takes
+ * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` and `holdMade` throw
  */
 export async function readBody(
   request: IncomingMessage,
-  options: { isNeeded: boolean; refusal?: string | undefined; hold: Hold },
+  options: { isNeeded: boolean; refusal?: string | undefined; hold: Hold; holdMade: Hold },
 ): Promise<RawInput['body']> {
   const type = (request.headers['content-type'] ?? '').trim().toLowerCase();
   const isJson = /^application\/(?:json|[\w.+-]+\+json)(?:\s*;|$)/.test(type);
@@ -45,11 +48,14 @@ export async function readBody(
     return NO_BODY;
   }
   if (bytes.length > MAX_AT_ONCE_BYTES) await takeTurn();
+  const weigh = (values: number) => options.holdMade(bytes.length * WEIGHT.ofByte + values * WEIGHT.ofValue);
   if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))))
-    return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON') };
-  if (type.startsWith('multipart/form-data'))
-    return { kind: 'form', fields: await parseMultipart(bytes, request.headers['content-type'] ?? '') };
-  return { kind: 'form', fields: parsePairs(withBlanks(bytes).toString('utf8')) };
+    return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON', weigh) };
+  const fields = type.startsWith('multipart/form-data')
+    ? await parseMultipart(bytes, request.headers['content-type'] ?? '')
+    : parsePairs(withBlanks(bytes).toString('utf8'));
+  weigh(fields.length);
+  return { kind: 'form', fields };
 }
 
 /** In a form `+` means a blank. It is replaced first, because `URLSearchParams` takes a third of a second for 4 MiB of `+`. */

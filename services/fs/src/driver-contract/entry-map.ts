@@ -86,12 +86,17 @@ export class EntryMap {
   }
 }
 
-/** Takes entries over as they come, with room for others: of a big folder, all of them at once would keep the thread. */
-export async function takeEntries(entries: AsyncIterable<Entry> | Iterable<Entry>): Promise<EntryMap> {
+/**
+ * Takes entries over as they come, with room for others: of a big folder, all of them at once would keep the thread.
+ *
+ * @param onEntry is called for each. @throws what it throws
+ */
+export async function takeEntries(entries: AsyncIterable<Entry> | Iterable<Entry>, onEntry?: () => void): Promise<EntryMap> {
   const taken = new EntryMap();
   const pace = createPace();
   try {
     for await (const entry of entries) {
+      onEntry?.();
       taken.set(entry);
       await pace.step();
     }

@@ -1,13 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
 import { appendFile, readdir, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
+import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
 import { type Disk, DiskPool } from '../../src/drivers/local/disk-pool.ts';
 import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { at, codeOf, makeFolders, openLocal, put, textOf } from './open-local.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const usedBytes = () => {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+};
 
 const MANY = 40;
 const SMALL = 'a few bytes';
@@ -19,6 +30,22 @@ async function countHandles(place: string): Promise<number> {
 }
 
 describe('callers who ask for the same at once', () => {
+  it('for a long folder do not hold all of its names each', { timeout: 120_000 }, async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const names = Array.from({ length: 20_000 }, (_, index) => `a name of a file ${index}`);
+    for (let from = 0; from < names.length; from += 1_000)
+      await Promise.all(names.slice(from, from + 1_000).map((name) => writeFile(path.join(root, name), '')));
+    expect(new Set((await Array.fromAsync(driver.list(at('/')))).map(({ name }) => name))).toEqual(new Set(names));
+    const before = usedBytes();
+    const lists = Array.from({ length: MANY }, () => driver.list(at('/'))[Symbol.asyncIterator]());
+    await Promise.all(lists.map((list) => list.next()));
+    const grownBytes = usedBytes() - before;
+    await Promise.all(lists.map((list) => list.return?.()));
+    // The first thousand entries of each: 5 MB. With all of their names it would be 36.
+    expect(grownBytes).toBeLessThan(15_000_000);
+  });
+
   it('each get the whole of a big file, and its handles are closed', async () => {
     const { root } = await makeFolders();
     const driver = await openLocal(root);
@@ -35,6 +62,26 @@ describe('callers who ask for the same at once', () => {
     await put(driver, '/small', SMALL);
     const readers = Array.from({ length: MANY }, () => textOf(driver, '/small'));
     expect(new Set(await Promise.all(readers))).toEqual(new Set([SMALL]));
+  });
+
+  it('to copy a long folder do not hold all of its names each', { timeout: 120_000 }, async () => {
+    const { root } = await makeFolders();
+    fs.mkdirSync(path.join(root, 'long'));
+    for (let index = 0; index < 20_000; index += 1) fs.writeFileSync(path.join(root, 'long', `a name of a file ${index}`), '');
+    const disk = createDiskOperations({
+      ...{ rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined },
+      ...{ names: { caseSensitive: true, folds: false } },
+    });
+    const gone = new AbortController();
+    const before = usedBytes();
+    const copies = Array.from({ length: MANY }, (_, index) => disk.copy(gone.signal, at('/long'), at(`/copy ${index}`), false));
+    const ends = Promise.allSettled(copies);
+    await new Promise((resolve) => setImmediate(resolve));
+    const grownBytes = usedBytes() - before;
+    gone.abort();
+    expect((await ends).map(({ status }) => status)).toEqual(copies.map(() => 'rejected'));
+    // With all of their names it would be 160 MB.
+    expect(grownBytes).toBeLessThan(20_000_000);
   });
 
   it('lose nothing when some of them go away', async () => {

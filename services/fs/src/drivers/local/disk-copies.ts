@@ -10,6 +10,7 @@ import { type ConfinedRoot, type HeldFolder, openChildFile } from './confined-ro
 import { carriedLink, isLinkOut } from './disk-links.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
+import { namesIn } from './names-in.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
@@ -130,7 +131,7 @@ function within(chains: Chains, [from, to]: readonly [Buffer, Buffer], use: () =
 
 async function copyTree(chains: Chains, folders: Folders, pace: Pace): Promise<void> {
   const { source, target } = chains;
-  for (const name of fs.readdirSync(source.prefix, { encoding: 'buffer' })) {
+  for (const name of namesIn(source.prefix)) {
     await pace.step();
     if (!isReservedName(name.toString())) await copyEntry(chains, name, folders, pace);
   }

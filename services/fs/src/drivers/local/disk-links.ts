@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { createPace, type Pace } from '@wharf/pace';
 import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
 import { FolderChain } from './folder-chain.ts';
+import { namesOf, packNames } from './names-in.ts';
 
 // Texts of links need not be UTF-8: here they are strings of bytes (latin1).
 
@@ -23,14 +24,23 @@ export function isLinkOut(place: string | Buffer, inner: string): boolean {
 }
 
 async function findLinkOut(chain: FolderChain, inner: string, pace: Pace): Promise<boolean> {
-  for (const entry of fs.readdirSync(chain.prefix, { encoding: 'buffer', withFileTypes: true })) {
+  const { links, folders } = linksAndFoldersIn(chain.prefix);
+  for (const name of namesOf(links)) {
     await pace.step();
-    const { name } = entry;
-    if (entry.isSymbolicLink() && isLinkOut(chain.at(name), inner)) return true;
+    if (isLinkOut(chain.at(name), inner)) return true;
+  }
+  for (const name of namesOf(folders)) {
+    await pace.step();
     const within = `${inner}/${name.toString('latin1')}`;
-    if (entry.isDirectory() && (await chain.within(name, () => findLinkOut(chain, within, pace)))) return true;
+    if (await chain.within(name, () => findLinkOut(chain, within, pace))) return true;
   }
   return false;
+}
+
+function linksAndFoldersIn(prefix: Buffer): { links: Buffer; folders: Buffer } {
+  const entries = fs.readdirSync(prefix, { encoding: 'buffer', withFileTypes: true });
+  const namesWhere = (is: (entry: fs.Dirent<Buffer>) => boolean) => packNames(entries.filter(is).map(({ name }) => name));
+  return { links: namesWhere((entry) => entry.isSymbolicLink()), folders: namesWhere((entry) => entry.isDirectory()) };
 }
 
 function textOf(place: string | Buffer): string {

@@ -9,6 +9,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
+import { namesIn } from './names-in.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 
@@ -288,7 +289,7 @@ const bytesOfCopied: BytesOf = (name, stats) => (isReservedName(name) ? undefine
 
 async function addUpFolder(chain: FolderChain, bytesOf: BytesOf, pace: Pace): Promise<number> {
   let sum = 0;
-  for (const name of fs.readdirSync(chain.prefix, { encoding: 'buffer' })) {
+  for (const name of namesIn(chain.prefix)) {
     await pace.step();
     const stats = fs.lstatSync(chain.at(name), { throwIfNoEntry: false });
     const bytes = stats && bytesOf(name.toString(), stats);

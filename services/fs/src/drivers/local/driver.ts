@@ -101,10 +101,10 @@ export class LocalDriver implements StorageDriver {
   async *list(directory: MountPath, { signal, seesAll }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
     const listed = await this.#disk.call('list', [directory, ENTRIES_PER_TURN, seesAll === true], signal);
-    const names = splitNames(listed.names);
-    for (let from = 0; from < names.length; from += ENTRIES_PER_TURN) {
-      const turn = names.slice(from, from + ENTRIES_PER_TURN);
-      const packed = from === 0 ? listed.stats : await this.#disk.call('statMany', [directory, turn.join('/')], signal);
+    let isFirst = true;
+    for (const turn of namesInTurns(listed.names)) {
+      const packed = isFirst ? listed.stats : await this.#disk.call('statMany', [directory, turn.join('/')], signal);
+      isFirst = false;
       for (const entry of unpackAll(turn, packed)) {
         throwIfAborted(signal);
         yield this.#addsUpFolders ? await this.#withSize(entry, childPath(directory, entry.name), signal) : entry;
@@ -329,6 +329,19 @@ function packed(files: readonly WholeWrite[], untils: readonly (number | AppErro
 function splitNames(names: string): EntryName[] {
   // The worker lists only what is an EntryName.
   return names === '' ? [] : (names.split('/') as EntryName[]);
+}
+
+/** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
+function* namesInTurns(names: string): Generator<EntryName[], void> {
+  for (let from = 0; from < names.length; ) {
+    let end = from - 1;
+    for (let count = 0; count < ENTRIES_PER_TURN && end < names.length; count += 1) {
+      const next = names.indexOf('/', end + 1);
+      end = next < 0 ? names.length : next;
+    }
+    yield splitNames(names.slice(from, end));
+    from = end + 1;
+  }
 }
 
 function unpackAll(names: readonly EntryName[], packed: Float64Array): Entry[] {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { systemCodeOf } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { FolderChain } from './folder-chain.ts';
+import { namesIn } from './names-in.ts';
 
 /** Entries that appear while a folder is emptied are removed too, so many times. */
 const MAX_ROUNDS = 10;
@@ -24,7 +25,7 @@ async function removeFolder(chain: FolderChain, name: Buffer, pace: Pace): Promi
 }
 
 async function removeContent(chain: FolderChain, pace: Pace): Promise<void> {
-  for (const name of fs.readdirSync(chain.prefix, { encoding: 'buffer' })) {
+  for (const name of namesIn(chain.prefix)) {
     await pace.step();
     await removeEntry(chain, name, pace);
   }

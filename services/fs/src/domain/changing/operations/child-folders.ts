@@ -21,19 +21,19 @@ export function childFolder({ snapshot }: Operation, parent: WalkedFolder, name:
 /**
  * Everything in a folder, whoever may see it: the storage's own entries, and the names of folders that mounts make there.
  *
- * @param seesAll also what settings of the storage leave out of listings
+ * @param options.seesAll also what settings of the storage leave out of listings. @param options.onEntry is called for each of the storage's own
  * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
  */
 export async function everythingIn(
   { snapshot, signal }: Operation,
   folder: WalkedFolder,
-  seesAll?: true,
+  { seesAll, onEntry }: { seesAll?: true; onEntry?: () => void } = {},
 ): Promise<{ entries: EntryMap; mounted: EntryName[] }> {
   const mounted = snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
   if (!folder.located) return { entries: new EntryMap(), mounted };
   const { driver, path } = await open(folder.located);
   try {
-    return { entries: await takeEntries(driver.list(path, { signal, seesAll })), mounted };
+    return { entries: await takeEntries(driver.list(path, { signal, seesAll }), onEntry), mounted };
   } catch (error) {
     // The storage need not have a folder that is there for its mounts.
     if (mounted.length > 0 && AppError.is(error, 'ENTRY_NOT_FOUND')) return { entries: new EntryMap(), mounted };

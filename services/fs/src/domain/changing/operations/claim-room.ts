@@ -132,7 +132,7 @@ function nextFolder(operation: Operation, way: { folder: WalkedFolder; names: En
 /** A folder that went away meanwhile, or is not there yet, holds nothing. */
 async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnType<typeof everythingIn> {
   try {
-    return await everythingIn(operation, folder, true);
+    return await everythingIn(operation, folder, { seesAll: true });
   } catch (error) {
     if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [] };
     throw error;

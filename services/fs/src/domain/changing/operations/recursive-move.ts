@@ -8,9 +8,10 @@ import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
-import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
+import { callerOf, nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
 import { moveItems, type QueueItems } from './place-entries.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
+import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 
 export interface RecursiveMove {
@@ -39,17 +40,22 @@ interface WalkedFile {
  * Moves every file below a folder that the caller sees directly into another folder; folders stay. Files that are in that folder already
  * stay too, as do links to folders. Everything is checked before the first file moves.
  *
- * @returns how many files moved or are queued to be
- * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many)
+ * @param enter the room for the plan; another one is given by tests only. @returns how many files moved or are queued to be
+ * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many) | OVERLOADED
  */
-export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems): Promise<number> {
-  const items = await planRecursiveMove(operation, request);
-  await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
-  return items.length;
+export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems, enter = PLANS): Promise<number> {
+  const share = enter(callerOf(operation));
+  try {
+    const items = await planRecursiveMove(operation, request, share);
+    await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
+    return items.length;
+  } finally {
+    share.leave();
+  }
 }
 
 /** Checks the whole, and says what is to be done for each file, in an order that does not depend on the storage. Changes nothing. */
-async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
+async function planRecursiveMove(operation: Operation, request: RecursiveMove, share: PlanShare): Promise<Item[]> {
   const { snapshot, actor } = operation;
   requirePermission(actor, 'move');
   const from = resolvePath(actor, request.src_dir);
@@ -64,13 +70,13 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
   let taken: Map<EntryName, boolean> | undefined;
   const items: Item[] = [];
   const claimed = new Set<EntryName>();
-  for await (const file of filesBelow(operation, root, createPace(operation.signal))) {
+  for await (const file of filesBelow(operation, root, share, createPace(operation.signal))) {
     if (parentPath(file.path) === to) continue;
     const { name } = file.entry;
     const path = childPath(to, name);
     // Asked before it is known what is there: whoever does not see a name does not learn whether it is taken.
     snapshot.rules.requireEntry(actor, path, 'create');
-    taken ??= await namesAt(operation, target);
+    taken ??= await namesAt(operation, target, share);
     const isFolder = taken.get(name) === true;
     if (taken.has(name) || claimed.has(name)) {
       if (request.conflict_policy === 'skip') continue;
@@ -79,6 +85,7 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
     snapshot.rules.requireEntry(actor, file.path, 'write');
     requireNoGuard(operation, file.path);
     if (taken.has(name) || claimed.has(name)) snapshot.rules.requireEntry(actor, path, 'write');
+    share.take(PLAN_BYTES.placed);
     claimed.add(name);
     const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
     items.push({
@@ -95,10 +102,11 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
 }
 
 /** Every name in the target folder, hidden ones too, and whether it is a folder's. Empty for one that is not there yet. */
-async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<EntryName, boolean>> {
+async function namesAt(operation: Operation, folder: WalkedFolder, share: PlanShare): Promise<Map<EntryName, boolean>> {
   const names = new Map<EntryName, boolean>();
   try {
-    const { entries, mounted } = await everythingIn(operation, folder);
+    const onEntry = () => share.take(PLAN_BYTES.sorted);
+    const { entries, mounted } = await everythingIn(operation, folder, { onEntry });
     for (const { name, isDirectory } of entries.values()) names.set(name, isDirectory);
     for (const name of mounted) names.set(name, true);
   } catch (error) {
@@ -108,13 +116,14 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
 }
 
 /** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule closes a folder that the caller sees */
-async function* filesBelow(operation: Operation, root: WalkedFolder, pace: Pace): AsyncGenerator<WalkedFile> {
+async function* filesBelow(operation: Operation, root: WalkedFolder, share: PlanShare, pace: Pace): AsyncGenerator<WalkedFile> {
   const { snapshot, actor } = operation;
   const countWalked = createWalkBound(MAX_ENTRIES);
+  const onEntry = () => share.take(PLAN_BYTES.sorted);
   const pending: WalkedFolder[] = [root];
   for (const folder of pending) {
     if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) throw denied();
-    const { entries, mounted } = await everythingIn(operation, folder);
+    const { entries, mounted } = await everythingIn(operation, folder, { onEntry });
     countWalked(entries.size);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
@@ -126,6 +135,10 @@ async function* filesBelow(operation: Operation, root: WalkedFolder, pace: Pace)
         if (inner.located) yield { path: inner.path, located: inner.located, entry };
       } else if (!entry.isLink) folders.add(entry.name);
     }
-    for (const name of folders) pending.push(childFolder(operation, folder, name));
+    for (const name of folders) {
+      share.take(PLAN_BYTES.sorted);
+      pending.push(childFolder(operation, folder, name));
+    }
+    share.leave(entries.size * PLAN_BYTES.sorted);
   }
 }

@@ -8,7 +8,8 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { hasMore } from './has-more.ts';
-import { callOf, type Operation, open, unsupported } from './operation.ts';
+import { callerOf, callOf, type Operation, open, unsupported } from './operation.ts';
+import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { type Doomed, requireRemoval } from './remove-entries.ts';
 
 /** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
@@ -20,17 +21,24 @@ const MAX_WALKED = 1_000;
  * stay as they are.
  *
  * @param queue takes over a large folder of a storage that removes entry by entry. Absent: the caller waits for that
- * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | FAILED_PRECONDITION (a tree without end)
+ * @param enter the room for what is listed; another one is given by tests only
+ * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | FAILED_PRECONDITION (a tree without end) | OVERLOADED
  */
 export async function removeEmptyDirectories(
   operation: Operation,
   request: { src_dir: string },
   queue?: (folder: Doomed) => Promise<void>,
+  enter = PLANS,
 ): Promise<void> {
   const folder = folderOf(operation, resolvePath(operation.actor, request.src_dir));
   const { path, located } = folder;
   if (queue && located && (await takesLong(located, operation))) return await queue({ path, located });
-  await emptyOut({ operation: async () => operation, countWalked: createWalkBound() }, folder);
+  const share = enter(callerOf(operation));
+  try {
+    await emptyOut({ operation: async () => operation, countWalked: createWalkBound(), share }, folder);
+  } finally {
+    share.leave();
+  }
 }
 
 /**
@@ -73,13 +81,15 @@ interface Walk {
   readonly operation: () => Promise<Operation>;
   readonly beforeEach?: (() => Promise<void>) | undefined;
   readonly countWalked: (entries: number) => void;
+  /** Room for what is listed on the way down. Absent: a task, of which a few go on at a time. */
+  readonly share?: PlanShare;
 }
 
 /** @returns true when nothing is left in the folder */
 async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
-  const { countWalked } = walk;
+  const { countWalked, share } = walk;
   const operation = await walk.operation();
-  const { entries, mounted } = await everythingIn(operation, folder);
+  const { entries, mounted } = await everythingIn(operation, folder, { onEntry: () => share?.take(PLAN_BYTES.sorted) });
   countWalked(entries.size);
   const folders = new Set(mounted);
   let isEmpty = mounted.length === 0;
@@ -88,6 +98,7 @@ async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
     else isEmpty = false;
   }
   for (const name of folders) if (!(await removeWhenEmpty(walk, childFolder(operation, folder, name)))) isEmpty = false;
+  share?.leave(entries.size * PLAN_BYTES.sorted);
   return isEmpty;
 }
 

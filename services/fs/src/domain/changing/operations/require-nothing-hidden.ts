@@ -4,7 +4,8 @@ import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { callOf, type Operation, open } from './operation.ts';
+import { callerOf, callOf, type Operation, open } from './operation.ts';
+import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 
 /** A folder with more entries is not gone through. */
 const MAX_ENTRIES = 100_000;
@@ -24,18 +25,25 @@ export interface WholeEntry {
  * Whoever may not see hidden entries neither takes them along with a folder nor destroys them with it, nor puts entries where they would
  * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it.
  *
- * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through
+ * @param enter the room for the look; another one is given by tests only
+ * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through. OVERLOADED: others look through too much
  */
-export async function requireNothingHidden(operation: Operation, whole: WholeEntry): Promise<void> {
-  for await (const _hidden of hiddenEntries(operation, whole)) throw denied();
+export async function requireNothingHidden(operation: Operation, whole: WholeEntry, enter = PLANS): Promise<void> {
+  const share = enter(callerOf(operation));
+  try {
+    for await (const _hidden of hiddenEntries(operation, whole, share)) throw denied();
+  } finally {
+    share.leave();
+  }
 }
 
 /**
  * What is hidden from the caller in a folder, there or where the folder is to be, and not what is in that again: places in its storage.
  *
- * @throws AppError PERMISSION_DENIED for a folder that is too big to look through
+ * @param share room for the folders on the way. Absent: for the look after a step, which must come to its end
+ * @throws AppError PERMISSION_DENIED for a folder that is too big to look through, and what the share throws
  */
-export async function* hiddenEntries(operation: Operation, whole: WholeEntry): AsyncGenerator<MountPath, void> {
+export async function* hiddenEntries(operation: Operation, whole: WholeEntry, share?: PlanShare): AsyncGenerator<MountPath, void> {
   const { actor } = operation;
   const { rules } = operation.snapshot;
   const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
@@ -54,7 +62,9 @@ export async function* hiddenEntries(operation: Operation, whole: WholeEntry): A
       if (here?.(name) || there?.(name)) yield childPath(place, name);
       else if (isDirectory && !isLink) {
         const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
-        if (mayHide(inner.source, inner.target)) folders.push(inner);
+        if (!mayHide(inner.source, inner.target)) continue;
+        share?.take(PLAN_BYTES.placed);
+        folders.push(inner);
       }
     }
   }
