@@ -24,7 +24,7 @@ export interface PublicContext {
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
   readonly settings: () => Promise<Settings>;
-  /** Called with the length of the answer so far, in characters, for answers that may become long. @throws AppError OVERLOADED */
+  /** Called with the length of the answer so far, in bytes, for answers that may become long. @throws AppError OVERLOADED */
   readonly hold: (length: number) => void;
   /** Options for a call on the gateway's own account: for RPCs that believe nobody else, such as a login from the client's address. */
   readonly ownCall: () => CallOptions;

@@ -2,13 +2,14 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
+import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
-import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
+import { hiddenEntries } from './require-nothing-hidden.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
@@ -118,7 +119,7 @@ const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ e
  */
 async function keepHidden(operation: Operation, item: Item, here: Place, there: Place): Promise<void> {
   try {
-    await requireNothingHidden(afterStep(operation), arrived(item, false));
+    for await (const _hidden of hiddenEntries(afterStep(operation), arrived(item, false))) throw denied();
   } catch (error) {
     // Not the caller's signal: whoever leaves meanwhile would have it stay. Where something new has the old name, it stays too.
     const signal = AbortSignal.timeout(BACK_MS);

@@ -10,6 +10,7 @@ import { batchRename } from './batch-rename.ts';
 import type { Operation } from './operation.ts';
 import { placeEntries } from './place-entries.ts';
 import { planPlacement } from './plan-placement.ts';
+import { PLANS } from './plan-room.ts';
 import { regexRename } from './regex-rename.ts';
 import { removeEntries } from './remove-entries.ts';
 import { renameEntry } from './rename-entry.ts';
@@ -68,7 +69,7 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
 
 describe('what is hidden comes into a folder after the look at it', () => {
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
-  const openLate = async (meanwhile = async () => {}) => {
+  const openLate = async (meanwhile = async () => {}, comes = 'secret.txt') => {
     let comesLate = true;
     const late: DriverDefinition = {
       ...memoryDriver,
@@ -78,7 +79,7 @@ describe('what is hidden comes into a folder after the look at it', () => {
         const first =
           (act: StorageDriver['rename']): StorageDriver['rename'] =>
           async (from, to, options) => {
-            if (comesLate) await driver.write(mpath(`${from}/e/secret.txt`), bytesOf('hidden'), { overwrite: true });
+            if (comesLate) await driver.write(mpath(`${from}/e/${comes}`), bytesOf('hidden'), { overwrite: true });
             if (comesLate) await meanwhile();
             comesLate = false;
             // As a server does that has begun with it.
@@ -99,6 +100,17 @@ describe('what is hidden comes into a folder after the look at it', () => {
     const memory = await openLate();
     expect(await refusalOf(placeEntries(memory.operation(blind), out, 'move', queue))).toEqual(DENIED);
     expect(await memory.everything()).toEqual(['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/']);
+  });
+
+  it('a move that is done stays so, however much others look through by then', async () => {
+    const others = [PLANS('user 1000'), PLANS('user 1001')];
+    const memory = await openLate(async () => {
+      for (const other of others) await refusalOf((async () => other.take(Number.MAX_SAFE_INTEGER))());
+    }, 'plain.txt');
+    for (let number = 0; number < 300; number += 1) await memory.makeFolder(`/a/in/d/${number}`);
+    await placeEntries(memory.operation(blind), out, 'move', queue);
+    for (const other of others) other.leave();
+    expect(await memory.everything()).toContain('/a/out/d/e/plain.txt');
   });
 
   it('a copy has nothing of it', async () => {

@@ -26,7 +26,7 @@ export interface WholeEntry {
  * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it.
  *
  * @param enter the room for the look; another one is given by tests only
- * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through. OVERLOADED: others look through too much
+ * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through. FAILED_PRECONDITION | OVERLOADED: there is no room
  */
 export async function requireNothingHidden(operation: Operation, whole: WholeEntry, enter = PLANS): Promise<void> {
   const share = enter(callerOf(operation));
