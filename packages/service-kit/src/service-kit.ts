@@ -17,6 +17,8 @@ export interface ServiceKit {
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The same by this machine alone, whatever processes agree on: for what devices of people show. */
+  readonly machineClock: () => number;
   readonly keys: Keys;
   readonly tokens: InternalTokens;
   readonly store: StoreConnection;
@@ -52,6 +54,7 @@ export function createServiceKit(parts: {
     name,
     logger,
     clock,
+    machineClock: () => Date.now(),
     keys,
     tokens,
     store,

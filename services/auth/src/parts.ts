@@ -24,7 +24,7 @@ export interface EndedSession {
 /** What the RPCs work with, over what is kept. @param announcer tells everybody that the accounts have changed */
 export function createParts(
   config: Pick<AuthConfig, 'tokenHours'>,
-  kit: Pick<ServiceKit, 'clock' | 'keys' | 'logger'>,
+  kit: Pick<ServiceKit, 'clock' | 'machineClock' | 'keys' | 'logger'>,
   stores: AuthStores,
   passwords: Passwords,
   announcer: ChangeAnnouncer<EndedSession>,
@@ -56,6 +56,7 @@ export function createParts(
     changed,
     codes: lockout(CODE_LIMIT),
     clock,
+    machineClock: kit.machineClock,
   });
   const guard = createLoginGuard({
     findUser: users.findByKey,

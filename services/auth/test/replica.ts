@@ -47,6 +47,8 @@ export interface Replica {
   log(): string;
   /** Moves this replica's clock on. */
   advance(ms: number): void;
+  /** Moves the agreed clock on, and not that of its machine. */
+  part(ms: number): void;
   /** Safe twice. */
   close(): Promise<void>;
 }
@@ -113,8 +115,10 @@ export async function openPlace(limits: Pick<EmbeddedMongoOptions, 'maxDocuments
 async function openReplica(storeUrl: string): Promise<Replica> {
   let log = '';
   let offsetMs = 0;
+  let partedMs = 0;
   let closed: Promise<void> | undefined;
-  const clock = () => Date.now() + offsetMs;
+  const machineClock = () => Date.now() + offsetMs;
+  const clock = () => machineClock() + partedMs;
   const write = (line: string) => {
     log += line;
   };
@@ -139,6 +143,7 @@ async function openReplica(storeUrl: string): Promise<Replica> {
       }),
     }),
     clock,
+    machineClock,
   };
   const service = createAuthService({ adminPassword: new Secret(ADMIN_PASSWORD), tokenHours: 48 }, kit);
   const { rpc } = service;
@@ -167,6 +172,9 @@ async function openReplica(storeUrl: string): Promise<Replica> {
     log: () => log,
     advance(ms) {
       offsetMs += ms;
+    },
+    part(ms) {
+      partedMs += ms;
     },
     close() {
       closed ??= (async () => {

@@ -167,6 +167,16 @@ describe('a code (C13)', () => {
     await user.login(codeOf(user.secret, -1));
   });
 
+  it('is good by the clock of the machine, too, where that of the store is off', async () => {
+    const user = await makeVerified();
+    for (const replica of [one, two]) replica.part(-600_000);
+    try {
+      await user.login(codeOf(user.secret, 600_000 / STEP_MS));
+    } finally {
+      for (const replica of [one, two]) replica.part(600_000);
+    }
+  });
+
   it('that is not six digits is refused', async () => {
     const user = await makeVerified();
     const code = codeOf(user.secret);

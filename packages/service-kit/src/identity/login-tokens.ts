@@ -43,6 +43,8 @@ export interface LoginTokens {
 export function createLoginTokens(key: Buffer, clock: () => number, steady: () => number = () => performance.now()): LoginTokens {
   const span = createTimeSpan(clock, steady);
   const verified = new LRUCache<string, LoginClaims>({ max: REMEMBERED_TOKENS });
+  // What was now once is not early where the clock is set back. Its session ends it all the same.
+  let latestMs = 0;
   return {
     sign(claims) {
       const { earliest, latest } = span();
@@ -52,22 +54,23 @@ export function createLoginTokens(key: Buffer, clock: () => number, steady: () =
     },
     verify(token) {
       const now = Math.floor(clock() / 1000);
+      latestMs = Math.max(latestMs, span().latest);
       const known = verified.get(token);
       if (known && known.exp > now) return known;
       if (token.length > MAX_TOKEN_LENGTH) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
-      const claims = check(token, key, now);
+      const claims = check(token, key, now, latestMs / 1000);
       verified.set(token, claims);
       return claims;
     },
   };
 }
 
-function check(token: string, key: Buffer, now: number): LoginClaims {
+function check(token: string, key: Buffer, now: number, latest: number): LoginClaims {
   try {
     const claims = claimsSchema.parse(
       jsonwebtoken.verify(token, key, { algorithms: ['HS256'], clockTimestamp: now, ignoreNotBefore: true }),
     );
-    if (claims.nbf > now + EARLY_S) throw new jsonwebtoken.NotBeforeError('jwt not active', new Date(claims.nbf * 1000));
+    if (claims.nbf > latest + EARLY_S) throw new jsonwebtoken.NotBeforeError('jwt not active', new Date(claims.nbf * 1000));
     return claims;
   } catch (cause) {
     throw new AppError('UNAUTHENTICATED', refusal(cause), { cause });

@@ -3,7 +3,7 @@ import type { MountPath } from '@wharf/paths';
 import { storageError } from './storage-error.ts';
 
 /** Some servers show for a while what was: pauses before further looks, in milliseconds. */
-const PAUSES_MS: readonly number[] = [100, 400, 1_500];
+export const LATE_LOOKS_MS: readonly number[] = [100, 400, 1_500];
 
 /** What a server says of an entry. */
 interface Said {
@@ -26,7 +26,7 @@ export async function findRenamed<Found extends Said>(
   find: (path: MountPath) => Promise<Found | undefined>,
 ): Promise<Found> {
   const isOneName = folded(from) === folded(to);
-  for (const pauseMs of [0, ...PAUSES_MS]) {
+  for (const pauseMs of [0, ...LATE_LOOKS_MS]) {
     if (pauseMs > 0) await wait(pauseMs);
     const [left, placed] = await Promise.all([isOneName ? undefined : find(from), find(to)]);
     if (placed && isWhole(source, placed) && !(left && isSame(source, left))) return placed;

@@ -414,7 +414,7 @@ describe('the index follows', () => {
     await driver.storeOf().write(mpath('/one'), bytesOf(''), { overwrite: true });
     await world.memory.put('/good/other');
     driver.beforeCalls(() => new Promise(() => undefined));
-    await applyChanges(index, snapshot, [[vpath('/hanging/one')], [vpath('/hanging/two')], [vpath('/good/other')]], 1);
+    await applyChanges(index, snapshot, [[vpath('/hanging/one')], [vpath('/hanging/two')], [vpath('/good/other')]], { lateMs: 1 });
     expect(await world.found()).toEqual(['/good', '/good/other', '/hanging']);
     expect(await index.queued(generation, 10)).toMatchObject([{ path: '/hanging' }]);
     driver.beforeCalls(async () => undefined);
@@ -439,13 +439,13 @@ describe('the index follows', () => {
     for (const [round, answer] of answers.entries()) {
       await store.write(mpath(`/known/inner${round}`), bytesOf(''), { overwrite: true });
       driver.beforeCalls(answer);
-      await applyChanges(index, snapshot, [[vpath('/known')]], 1);
+      await applyChanges(index, snapshot, [[vpath('/known')]], { lateMs: 1 });
       driver.beforeCalls(async () => undefined);
       world.keeper.wake();
       await world.finds(`inner${round}`, [`/known/inner${round}`]);
     }
     await store.write(mpath('/top'), bytesOf(''), { overwrite: true });
-    await applyChanges(index, snapshot, [[vpath('/')]], 1);
+    await applyChanges(index, snapshot, [[vpath('/')]], { lateMs: 1 });
     world.keeper.wake();
     await world.finds('top', ['/top']);
   });
@@ -505,10 +505,35 @@ describe('the index follows', () => {
     await world.memory.put('/before');
     await world.build();
     for (const path of ['/odd', '/one', '/two']) await world.memory.put(path);
-    world.keeper.noteChanges([vpath('/odd'), vpath('/one'), vpath('/two')]);
-    await waitFor('a refusal', () => world.errors.length > 0);
+    world.keeper.noteChanges(['/odd', '/one', '/two'].map(vpath));
+    await world.finds('', ['/before', '/one', '/two']);
+    expect(world.errors.length).toBeGreaterThan(0);
+  });
+
+  it('the last of many that the index never takes, some more of them with each look', async () => {
+    let isFull = false;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async put(directory, entries, generation) {
+        if (isFull) throw new AppError('STORAGE_UNAVAILABLE', 'the store has no room');
+        await index.put(directory, entries, generation);
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/gone');
+    await world.build();
+    isFull = true;
+    const names = Array.from({ length: 12 }, (_, index) => `/new${index}`);
+    for (const path of names) await world.memory.put(path);
+    await (await world.memory.snapshot.table.mounts[0]?.mount.driver())?.remove?.(mpath('/gone'), { recursive: false });
+    world.keeper.noteChanges([...names, '/gone'].map(vpath));
+    await waitFor('what is gone to be gone', async () => {
+      world.keeper.wake();
+      return (await world.found()).length === 0;
+    });
+    isFull = false;
     world.keeper.wake();
-    await expect.poll(() => world.found()).toEqual(['/before', '/one', '/two']);
+    await world.finds('', [...names].sort());
   });
 
   it('nothing that it does not cover', async () => {

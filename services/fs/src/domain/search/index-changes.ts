@@ -16,15 +16,17 @@ const LATE_MS = 5_000;
 export type ChangedPaths = readonly VirtualPath[];
 
 /**
- * Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. @param lateMs another time is given by tests only
+ * Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat.
  *
+ * @param options.lateMs another time is given by tests only. @param options.onFailure is told of a change that the index has not taken; the others follow
+ * unless it throws. Absent: the first failure is the last
  * @throws AppError of the index
  */
 export async function applyChanges(
   index: SearchIndex,
   snapshot: Snapshot,
   changes: Iterable<ChangedPaths>,
-  lateMs = LATE_MS,
+  { lateMs = LATE_MS, onFailure }: { lateMs?: number; onFailure?: (paths: ChangedPaths, error: unknown) => void } = {},
 ): Promise<void> {
   const scope = indexScope(snapshot);
   const { generation, mounts } = await index.readState();
@@ -33,11 +35,20 @@ export async function applyChanges(
   /** Places of storages that did not answer in time: they are not asked again. */
   const late = new Set<VirtualPath>();
   for (const paths of changes) {
-    const [source, target] = paths;
-    if (source !== undefined && target !== undefined && (await applyMove(source, target))) continue;
-    for (const path of paths) await applyChange(path);
+    try {
+      await apply(paths);
+    } catch (error) {
+      if (!onFailure) throw error;
+      onFailure(paths, error);
+    }
   }
   if (refusal) throw refusal;
+
+  async function apply(paths: ChangedPaths): Promise<void> {
+    const [source, target] = paths;
+    if (source !== undefined && target !== undefined && (await applyMove(source, target))) return;
+    for (const path of paths) await applyChange(path);
+  }
 
   async function applyMove(source: VirtualPath, target: VirtualPath): Promise<boolean> {
     if (!(await index.findFolder(source)) || (await index.findFolder(target))) return false;

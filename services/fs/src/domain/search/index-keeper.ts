@@ -40,6 +40,8 @@ export interface IndexKeeper extends ChangeNotes, IndexCommands {
   close(): Promise<void>;
 }
 
+/** So many changes that fail in a row are no matter of theirs. */
+const MAX_FAILURES = 3;
 /** Work that another replica left is found within this time, in milliseconds. */
 const POLL_MS = 5_000;
 
@@ -68,7 +70,8 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     },
     async betweenPortions(index, current, isUnderWay) {
       const ready = overtaken.take((paths) => !paths.some(isUnderWay));
-      await apply(overtaken, ready, index, current);
+      // An index that is away is so for the walk, too.
+      await apply(overtaken, ready, index, current).catch(onError);
       return ready.flat();
     },
   });
@@ -77,7 +80,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (changes.size() === 0 && listings.size() === 0) return;
     const current = await snapshot();
     if (isOff(current)) {
-      changes.take();
+      for (const notes of [changes, overtaken]) notes.take();
       return listings.clear();
     }
     const index = await open();
@@ -158,28 +161,44 @@ function openedOnce(openIndex: IndexKeeperOptions['openIndex'], isClosed: () => 
 }
 
 /**
- * Applies changes that were taken from notes. What there is no room for is left out, and holds up nothing else; what an index that is away has not taken
- * is noted again.
+ * Applies changes that were taken from notes. What there is no room for is left out; what the index has not taken is noted again. One that it never takes
+ * holds up no others: only where some fail in a row the index is away.
+ *
+ * @throws AppError STORAGE_UNAVAILABLE: it is away
  */
 function applying(onError: (error: unknown) => void) {
   return async (notes: NotedChanges, taken: readonly ChangedPaths[], index: SearchIndex, snapshot: Snapshot): Promise<void> => {
     let begun = 0;
+    let inARow = 0;
+    let problem: unknown;
+    let failedLast = 0;
+    /** They are noted last. */
+    const failed: ChangedPaths[] = [];
     const each = function* () {
       for (const paths of taken) {
         begun += 1;
         yield paths;
       }
     };
+    const onFailure = (paths: ChangedPaths, error: unknown) => {
+      if (!AppError.is(error, 'STORAGE_UNAVAILABLE') && !AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+      problem = error;
+      if (AppError.is(error, 'QUOTA_EXCEEDED')) return;
+      inARow = failedLast === begun - 1 ? inARow + 1 : 1;
+      failedLast = begun;
+      failed.push(paths);
+      if (inARow === MAX_FAILURES) throw error;
+    };
     try {
-      await applyChanges(index, snapshot, each());
+      await applyChanges(index, snapshot, each(), { onFailure });
     } catch (error) {
-      // The one that failed comes last: one that always does holds up no others.
-      const failed = Math.max(0, begun - 1);
-      const left = [...taken.slice(failed + 1), ...taken.slice(failed, failed + 1)];
-      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of left) notes.note(...paths);
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of taken.slice(begun)) notes.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
-      onError(error);
+      problem = error;
+    } finally {
+      for (const paths of failed) notes.note(...paths);
     }
+    if (problem !== undefined) onError(problem);
   };
 }
 

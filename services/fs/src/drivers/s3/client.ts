@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { boundedBody, drain, readText, requireAllSent } from '../../driver-contract/answers.ts';
 import { ownText } from '../../driver-contract/own-text.ts';
+import { LATE_LOOKS_MS } from '../../driver-contract/really-renamed.ts';
 import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { childrenOf, escapeXml, parseXml, readChildren, textOf, type XmlElement } from '../../driver-contract/xml.ts';
@@ -11,7 +13,7 @@ import { type StoreAnswer, toAppError } from './errors.ts';
 import { MAX_KEY_BYTES } from './keys.ts';
 import { encodeText, linkUrl, objectUrl } from './object-url.ts';
 import { createSigner, queryText, type Signer, UNSIGNED_PAYLOAD } from './signer.ts';
-import { type ObjectHead, StoreClock, type Taken } from './store-clock.ts';
+import { CLOCK_STEPS_MS, type ObjectHead, StoreClock, type Taken } from './store-clock.ts';
 
 /** What a new object is told to be. */
 export interface NewObject {
@@ -234,9 +236,15 @@ export class S3Client {
   async headOfTaken(key: string, taken: Taken, options: CallOptions): Promise<ObjectHead> {
     const known = this.#clock.headOf(taken);
     if (known) return known;
-    const head = await this.head(key, options);
-    this.#clock.compare(taken, head);
+    let head = await this.head(key, options);
+    for (const pauseMs of LATE_LOOKS_MS) {
+      if (!isFromBefore(head, taken)) break;
+      await wait(pauseMs);
+      throwIfAborted(options.signal);
+      head = await this.head(key, options);
+    }
     if (isFromBefore(head, taken)) throw badAnswer('success, and has the object that was there before');
+    this.#clock.compare(taken, head);
     if (head.version === taken.version && head.sizeBytes !== taken.sizeBytes) {
       throw storageError('CONTENT_CORRUPT', new Error(`${taken.sizeBytes} bytes were sent, the store has ${head.sizeBytes}`));
     }
@@ -614,8 +622,8 @@ function takenBy(answer: XmlElement, sizeBytes: number, sentAt: number | undefin
  */
 function isFromBefore(head: ObjectHead, { version, sizeBytes, sentAt, before }: Taken): boolean {
   if (head.version === version) return false;
-  const isKnown = before !== undefined && before.version === head.version && before.modifiedAt.getTime() === head.modifiedAt.getTime();
-  return isKnown || (head.sizeBytes !== sizeBytes && sentAt !== undefined && head.modifiedAt.getTime() < sentAt);
+  if (before) return before.version === head.version && before.modifiedAt.getTime() === head.modifiedAt.getTime();
+  return head.sizeBytes !== sizeBytes && sentAt !== undefined && head.modifiedAt.getTime() + CLOCK_STEPS_MS < sentAt;
 }
 
 function plainEtag(etag: string): string {

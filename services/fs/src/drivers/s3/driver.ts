@@ -39,7 +39,7 @@ import { ListedTree } from './list-tree.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
 import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
 import { type DraftPlace, S3Draft } from './s3-draft.ts';
-import type { ObjectHead, Taken } from './store-clock.ts';
+import { CLOCK_STEPS_MS, type ObjectHead, type Taken } from './store-clock.ts';
 import { type DraftStore, StoredDraft, sweepDrafts } from './stored-draft.ts';
 import { StoredKeys } from './stored-keys.ts';
 import { copyParts, uploadParts } from './upload-parts.ts';
@@ -57,8 +57,6 @@ interface CopyLimits {
 const MOST_REMOVED_AT_ONCE = 64;
 /** Uploads under way in what is to be removed. Where there are more, it goes while the caller waits. */
 const MAX_SPARED = 100;
-/** Dates have steps of a second, and servers of one store may tell the time differently: two of them. */
-const CLOCK_STEPS_MS = 2_000;
 const CLOCK_PAUSE_MS = 300;
 const MAX_LOOKS_AT_CLOCK = 30;
 /** What is known of a removal that has begun: until when what it takes is dated, and the keys of uploads that had not ended. */

@@ -349,6 +349,19 @@ describe('over a file that is there', () => {
       await expect(failure(driver.write(at('/file'), content(9), options))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 
+  it('a store that shows the old file for a moment, and has the new one then, is believed', async () => {
+    let looks = 0;
+    const { driver } = await openOn((request, response) => {
+      request.resume().once('end', () => {
+        if (request.method === 'GET') response.end(EMPTY);
+        else if (request.method === 'PUT') response.writeHead(200, { ETag: '"new"' }).end();
+        else if (++looks < 3) response.writeHead(200, { ...OLD, 'Last-Modified': DATE }).end();
+        else response.writeHead(200, { ETag: '"new"', 'Content-Length': '1000000', 'Last-Modified': new Date().toUTCString() }).end();
+      });
+    });
+    expect(await driver.write(at('/file'), content(1), asked)).toMatchObject({ sizeBytes: 1_000_000 });
+  });
+
   it('an old file of the same size is known where it was looked at before', async () => {
     const { driver } = await openKeeping((_, response) => void response.writeHead(200, { ETag: '"new"' }).end());
     const five = (async function* () {

@@ -15,7 +15,7 @@ import {
   type UploadedPart,
 } from './client.ts';
 import { MAX_KEY_BYTES, UPLOADS_FOLDER } from './keys.ts';
-import type { Taken } from './store-clock.ts';
+import { CLOCK_STEPS_MS, type Taken } from './store-clock.ts';
 
 /** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process: from before it begins, and with its id as soon as that is told. */
 export interface NotedUploads {
@@ -46,8 +46,6 @@ const UNSURE_LOOKS = 2;
 const MAX_WAITING = 1_000;
 /** So late a store may still begin an upload that it was asked for. */
 const LATE_BEGIN_MS = 120_000;
-/** Dates of one store's servers differ by so much. */
-const CLOCK_STEPS_MS = 2_000;
 /** So many notes are read at once. */
 const PARALLEL_NOTES = 8;
 /** Of the roots that may lie above a key: roots lie high. */

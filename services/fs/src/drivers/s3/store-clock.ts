@@ -1,5 +1,7 @@
 /** Dates are on whole seconds. */
 const SECOND_MS = 1_000;
+/** Dates have steps of a second, and servers of one store may tell the time differently: two of them. */
+export const CLOCK_STEPS_MS = 2_000;
 /** Answers tell the time by a clock that goes in ticks, 10 ms at most on common systems, and dates of objects come from a finer one: what is closer to the end of a second may be of the next. */
 const TICK_MS = 50;
 /** One in so many that would be believed is asked for all the same: a clock that is less than a second behind shows itself by these. */
