@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -491,6 +492,26 @@ describe('the index follows', () => {
     }
     expect(world.errors).toEqual([]);
     held.resolve();
+  });
+
+  it('others beside a storage that takes its time for each of many folders, without one that stands', async () => {
+    const [slow, good] = ['Slow', 'Good'].map((name) => createTestDriver(name, ['listNames', 'statMany'], { no_cache: true }));
+    if (!slow || !good) throw new Error('there are no drivers');
+    const storages = [
+      { mount_path: '/slow', driver: 'Slow' },
+      { mount_path: '/good', driver: 'Good' },
+    ];
+    const world = await open({ tree: { storages, drivers: [slow.definition, good.definition] }, standsAfterMs: 40 });
+    for (let number = 0; number < 300; number += 1) await slow.storeOf().write(mpath(`/${number}/file`), bytesOf(''), { overwrite: true });
+    await good.storeOf().write(mpath('/x/y/z/file'), bytesOf(''), { overwrite: true });
+    slow.beforeCalls(async () => wait(10));
+    let seen = 0;
+    good.afterListing(async () => {
+      seen = slow.listings();
+    });
+    await world.build();
+    expect([good.listings(), slow.listings()]).toEqual([4, 301]);
+    expect(seen).toBeLessThan(200);
   });
 
   it('others where the index never takes one of them', async () => {

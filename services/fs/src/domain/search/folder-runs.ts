@@ -21,8 +21,10 @@ interface Run extends Asked {
 export interface FolderRuns {
   /** The place of the storage of each folder that stands. */
   standing(): VirtualPath[];
-  /** Places of storages of which as many folders stand as may: none of theirs is begun. */
-  full(): VirtualPath[];
+  /** Places of storages that wait: as many of their folders stand as may, or they took long for all that was read last, and others come first. */
+  waiting(): VirtualPath[];
+  /** Others have had their turn. @returns whether any storage waited for that */
+  goOn(): boolean;
   /** Whether this folder stands. */
   isUnderWay(path: VirtualPath): boolean;
   /** Whether a folder of this storage stands. */
@@ -39,6 +41,8 @@ export interface FolderRuns {
 export function createFolderRuns(signal: AbortSignal, standsAfterMs = STANDS_AFTER_MS): FolderRuns {
   const running = new Set<Run>();
   const standing = new Set<Run>();
+  /** Storages that took long for all that was read at once. */
+  const slow = new Set<VirtualPath>();
   let stopping = new AbortController();
   let failures: unknown[] = [];
 
@@ -78,16 +82,33 @@ export function createFolderRuns(signal: AbortSignal, standsAfterMs = STANDS_AFT
 
   return {
     standing: () => [...standing].map(({ place }) => place),
-    full: () => [...new Set(standing.values().map(({ place }) => place))].filter((place) => countOf(place) >= PARALLEL),
+    waiting: () => [
+      ...new Set([
+        ...standing
+          .values()
+          .map(({ place }) => place)
+          .filter((place) => countOf(place) >= PARALLEL),
+        ...slow,
+      ]),
+    ],
+    goOn() {
+      const isAny = slow.size > 0;
+      slow.clear();
+      return isAny;
+    },
     isUnderWay,
     stands: (place) => countOf(place) > 0,
     async read(folders, read) {
+      const since = performance.now();
       for (const folder of folders.filter(({ path }) => !isUnderWay(path))) {
         while (running.size >= PARALLEL) await oneRuns();
         if (countOf(folder.place, [...running, ...standing]) < PARALLEL) begin(folder, read);
       }
       while (running.size > 0) await oneRuns();
       rethrow();
+      const [place, ...others] = new Set(folders.map((folder) => folder.place));
+      if (place !== undefined && others.length === 0 && performance.now() - since > standsAfterMs / 2) slow.add(place);
+      else slow.clear();
     },
     async next() {
       if (standing.size > 0) await one(standing);

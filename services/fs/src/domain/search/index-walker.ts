@@ -84,11 +84,13 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       } else if (state.mounts) state = await followMounts(index, scope, state);
       // While it is asked, some of them may end: then it is asked again.
       const standing = runs.standing();
-      const except = runs.full().map((place) => territoryOf(snapshot, place));
+      const except = runs.waiting().map((place) => territoryOf(snapshot, place));
       const queued = await index.queued(state.generation, PORTION + standing.length, except);
       const { generation, job } = state;
       const placeOf = (path: VirtualPath) => snapshot.table.locate(path)?.mountedAt ?? path;
-      if (standing.length > 0 && queued.every(({ path }) => runs.isUnderWay(path))) {
+      const isEnd = queued.every(({ path }) => runs.isUnderWay(path));
+      if (isEnd && runs.goOn()) continue;
+      if (standing.length > 0 && isEnd) {
         // Of all other storages the walk has come to its end.
         keepOnly(tally, standing);
         await runs.next();
