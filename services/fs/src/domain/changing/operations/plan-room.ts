@@ -27,7 +27,7 @@ export type EnterPlan = (caller: string) => PlanShare;
 
 /**
  * Bounds what changes of many entries hold from the first look to the last step, however many are asked for at once: their entries come out of folders, so
- * that a short request may make a long plan.
+ * that a short request may make a long plan. @internal exported for its test
  */
 export function createPlanRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): EnterPlan {
   const takenBy = new Map<string, number>();
