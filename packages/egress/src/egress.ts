@@ -21,7 +21,7 @@ export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
    * The same for addresses that lead on to others that nobody here has entered: they are on the public Internet. Names of each one that is asked for are looked
    * up in turns with those of the others.
    */
-  readonly toPublic: Egress;
+  toPublic(): Egress;
   /** A client with connections of its own, to be closed by who asked for it. */
   openClient(options: GuardedClientOptions): GuardedClient;
   /**
@@ -37,7 +37,7 @@ export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
 export function createEgress(policy: EgressPolicy, publicPolicy = policy): Egress {
   let owners = 0;
   return {
-    get toPublic() {
+    toPublic() {
       owners += 1;
       return createEgress(publicPolicy.forOwner(`storage ${owners}`));
     },

@@ -107,7 +107,5 @@ export const NO_EGRESS: Egress = {
   openClient: refuse,
   connect: async () => refuse(),
   trustBeside: refuse,
-  get toPublic() {
-    return NO_EGRESS;
-  },
+  toPublic: () => NO_EGRESS,
 };

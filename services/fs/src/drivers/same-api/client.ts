@@ -86,7 +86,7 @@ export class GatewayClient {
     this.#trail = trail;
     egress.parseUrl(settings.base.href);
     this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS });
-    this.#public = egress.toPublic;
+    this.#public = egress.toPublic();
     this.#publicClient = this.#public.openClient({ maxConnections: MAX_CONNECTIONS });
   }
 

@@ -9,5 +9,5 @@ export const urlTreeDriver = defineDriver({
   config: { local_sort: true, no_cache: true, no_upload: true, only_indices: true },
   configSchema: urlTreeConfigSchema,
   limits: { names: 16, reads: 64, writes: 1 },
-  open: async ({ url_structure, head_size }, { egress }) => new UrlTreeDriver(parseUrlTree(url_structure), head_size, egress.toPublic),
+  open: async ({ url_structure, head_size }, { egress }) => new UrlTreeDriver(parseUrlTree(url_structure), head_size, egress.toPublic()),
 });
