@@ -242,6 +242,18 @@ it('who finds its results gone, handed over by an earlier run, is done', async (
   expect(queued).toEqual(['film']);
 });
 
+it('who finds its results in another WHARF_TOOLS_DIR, and handed over by half, hands them over', async () => {
+  const { queued, beforeQueue, run, folder, moveTo } = openDownload();
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  beforeQueue(() => Promise.reject(new Error('killed')));
+  await expect(run()).rejects.toThrow('killed');
+  beforeQueue(async () => {});
+  moveTo(join(dir.path, 'new'));
+  await run();
+  expect(queued).toEqual(['film']);
+});
+
 it.each([0, 10])('a download whose results wait for room asks nothing of its tool any more, seeding %i minutes', async (minutes) => {
   const { known, queued, seeding, tool, beforeQueue, run, drop, folder } = openDownload(true, minutes);
   await mkdir(folder, { recursive: true });

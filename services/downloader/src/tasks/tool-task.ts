@@ -64,14 +64,11 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
 
   const handOver = async (
     run: ToolRun,
-    folder: ToolFolder,
+    folders: readonly ToolFolder[],
     { isHandedOver: isAgain, round }: Pick<SavedTool, 'isHandedOver' | 'round'>,
     save: () => Promise<void>,
   ): Promise<void> => {
-    const results = await folder.list().catch((error) => {
-      if (isMissing(error)) return [];
-      throw error;
-    });
+    const results = (await Promise.all(folders.map(resultsIn))).flat();
     if (results.length === 0 && isAgain) return;
     if (results.length === 0)
       throw new AppError('FAILED_PRECONDITION', `${run.input.tool} has finished, but its files are not in the folder that Wharf reads`);
@@ -126,7 +123,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       // From here on everything may happen twice, but what was handed over is no longer asked for: it may be somebody else's by now.
       if (!saved?.isHandedOver) await release(run, tool, toolId, folder);
       const isHandedOver = saved?.isHandedOver === true;
-      await handOver(run, folder, { isHandedOver, round }, () => save({ toolId, isFinished: true, isHandedOver: true }));
+      const { all } = foldersOf(saved?.toolsDir, toolsDir, tool.name, run.id);
+      await handOver(run, all, { isHandedOver, round }, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
     async drop(run, saved, forget) {
@@ -168,6 +166,13 @@ async function withinRoot(
   await folder.remove();
   return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
 }
+
+/** What is in a folder that may be gone. */
+const resultsIn = (folder: ToolFolder): Promise<string[]> =>
+  folder.list().catch((error) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
 
 function isPause(signal: AbortSignal): boolean {
   return signal.aborted && AppError.is(signal.reason) && signal.reason.details.reason === 'paused';
