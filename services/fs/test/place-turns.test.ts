@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { waitFor } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -52,4 +54,25 @@ it('the turn of a replica that has ended is over after its lease, and of a clock
   await replica()('ended', never, signal);
   await replica(() => Date.now() + 31_000)('ended', never, signal);
   await replica(() => Date.now() - 120_000)('ended', Promise.resolve(), signal);
+});
+
+it('the turn that was taken while the answer was lost keeps nobody waiting for its lease', async () => {
+  const models = modelsOf(store);
+  let isLost = false;
+  const placeTurns = new Proxy(models.placeTurns, {
+    get(turns, key) {
+      const known = Reflect.get(turns, key);
+      if (key !== 'updateOne') return typeof known === 'function' ? known.bind(turns) : known;
+      return async (...asked: Parameters<typeof turns.updateOne>) => {
+        await turns.updateOne(...asked);
+        isLost = true;
+        throw new Error('the connection broke');
+      };
+    },
+  });
+  const take = createSharedTurns({ ...models, placeTurns }, Date.now);
+  await expect(take('lost', Promise.resolve(), signal)).rejects.toThrow('the connection broke');
+  expect(isLost).toBe(true);
+  const left = { _id: createHash('sha256').update('lost').digest('hex') };
+  await waitFor('the turn to be over', async () => (await models.placeTurns.countDocuments(left)) === 0);
 });

@@ -21,10 +21,12 @@ export function createSharedTurns({ placeTurns }: Models, clock: () => number): 
   };
   return async (place, over, signal) => {
     const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
+    const held = { _id: createHash('sha256').update(place).digest('hex'), owner: randomUUID() };
+    /** Where that fails it runs out by itself. */
+    const giveBack = () => placeTurns.deleteOne(held).catch(() => undefined);
     try {
       await takeOwn(place, isFree, signal);
       await prepare();
-      const held = { _id: createHash('sha256').update(place).digest('hex'), owner: randomUUID() };
       const untilFrom = (ms: number) => new Date(clock() + ms);
       const take = async (): Promise<boolean> => {
         // What has far more than a lease left was given before the clock was set back.
@@ -37,8 +39,10 @@ export function createSharedTurns({ placeTurns }: Models, clock: () => number): 
           );
           return true;
         } catch (error) {
-          if (!isDuplicateKey(error)) throw error;
-          return false;
+          if (isDuplicateKey(error)) return false;
+          // It may be ours, and the answer was lost.
+          void giveBack();
+          throw error;
         }
       };
       while (!(await take())) {
@@ -50,10 +54,9 @@ export function createSharedTurns({ placeTurns }: Models, clock: () => number): 
       }, LEASE_MS / 3);
       renewing.unref();
       void over
-        .then(() => clearInterval(renewing))
-        .then(() => placeTurns.deleteOne(held))
-        // It runs out by itself.
         .catch(() => undefined)
+        .then(() => clearInterval(renewing))
+        .then(giveBack)
         .finally(free);
     } catch (error) {
       free();
