@@ -17,7 +17,7 @@ export interface ServiceKit {
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** The same by this machine alone, whatever processes agree on: for what devices of people show. */
+  /** The same by this machine alone, whatever processes agree on: for what devices of people and other servers show. */
   readonly machineClock: () => number;
   readonly keys: Keys;
   readonly tokens: InternalTokens;

@@ -137,7 +137,7 @@ export function createFsService(
   }: FsOptions,
   kit: ServiceKit,
 ): FsService {
-  const { logger, clock, bus } = kit;
+  const { logger, clock, machineClock, bus } = kit;
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
@@ -150,7 +150,7 @@ export function createFsService(
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
   const folderCache = createFolderCache(clock, keeper.noteListing);
-  const links = createKeptLinks(clock);
+  const links = createKeptLinks(machineClock);
   const forget = forgetIn(mounts, folderCache, links);
   const feed = isAlone ? undefined : createFeed(kit, models, forget, replica);
   const publish = (paths: readonly VirtualPath[]) => {
@@ -378,9 +378,9 @@ function forgetIn({ shownAt }: Mounts, ...caches: readonly { forget(paths: reado
 }
 
 /** What other replicas change is forgotten here. */
-function createFeed({ logger }: ServiceKit, models: Models, forget: (paths: readonly string[]) => void, replica: string) {
+function createFeed({ logger, clock }: ServiceKit, models: Models, forget: (paths: readonly string[]) => void, replica: string) {
   return createChangeFeed({
-    log: createChangeLog(models),
+    log: createChangeLog(models, clock),
     replica,
     clock: () => performance.now(),
     onChange: forget,

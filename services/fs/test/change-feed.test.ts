@@ -19,7 +19,7 @@ beforeEach(async () => {
   const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
   const connection = await connectStore(store.url);
   models = modelsOf(connection);
-  log = createChangeLog(models);
+  log = createChangeLog(models, Date.now);
   heard = [];
   now = 1_000_000;
   const onChange = (paths: readonly string[]) => void heard.push(...paths);
@@ -45,6 +45,12 @@ it('changes are heard once, and not by who made them', async () => {
   await log.append('there', ['/b']);
   await hear('/b');
   expect(heard).toEqual(['/a', '/b']);
+});
+
+it('changes are dated by the time of the store, which removes them by it', async () => {
+  const at = 86_400_000;
+  await createChangeLog(models, () => at).append('there', ['/dated']);
+  expect((await log.since(0)).map((change) => change.at.getTime())).toEqual([at]);
 });
 
 it('a change that was lost on its way makes everything forgotten, once it cannot come any more', async () => {

@@ -72,13 +72,16 @@ export interface Replica {
   log(): string;
 }
 
+/** What a replica is opened with, and the time of the store as it knows that; this machine's by default. */
+type ReplicaOptions = Parameters<typeof createFsService>[0] & { readonly clock?: () => number };
+
 /** A store, with what auth and admin write, and replicas of fs over it on one bus. */
 export interface Installation {
   readonly dir: string;
   /** Address of the store, for processes. */
   readonly storeUrl: string;
   readonly bus: Bus;
-  open(drivers?: readonly DriverDefinition[], rest?: Omit<Parameters<typeof createFsService>[0], 'drivers'>): Promise<Replica>;
+  open(drivers?: readonly DriverDefinition[], rest?: Omit<ReplicaOptions, 'drivers'>): Promise<Replica>;
   /** Call options of somebody who knows of these revisions; of the admin who knows of none by default. */
   as(identity?: Identity, revisions?: Partial<Revisions>): ReturnType<typeof outgoingCall>;
   /** Writes a storage as admin does, with its addition sealed, and answers the new revision. Nobody is told. */
@@ -222,7 +225,7 @@ async function keepItem(models: Models, bus: Bus, { id, name, before, after }: K
   }
 }
 
-async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[0]) {
+async function openReplica(storeUrl: string, bus: Bus, { clock, ...options }: ReplicaOptions) {
   let log = '';
   const write = (line: string) => {
     log += line;
@@ -255,6 +258,7 @@ async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeo
     secret: SECRET,
     store,
     bus,
+    clock,
     peers: (tokens) => ({
       auth: createDirectClient(AuthServiceDefinition, nobody, tokens, onError),
       admin: createDirectClient<AdminServiceClient>(AdminServiceDefinition, () => admin, tokens, onError),

@@ -11,15 +11,15 @@ const driver = createTestDriver('Direct', [], { only_proxy: false });
 beforeAll(async () => {
   let made = 0;
   driver.linkBy((path) => {
-    if (path.endsWith('/kept.bin')) {
+    if (/\/(?:kept|ended)\.bin$/.test(path)) {
       made += 1;
-      return { url: `https://s3.example${path}?${made}`, expiresAt: new Date(Date.now() + 3_600_000) };
+      return { url: `https://s3.example${path}?${made}`, expiresAt: new Date(Date.now() + (path === '/ended.bin' ? 0 : 3_600_000)) };
     }
     return path === '/guarded'
       ? { url: 'https://s3.example/guarded', headers: { Range: 'x' } }
       : { url: `https://s3.example${path}?X-Sig=a%2Fb` };
   });
-  for (const name of ['file.bin', 'guarded', 'list.m3u8', 'note.txt', 'kept.bin', 'ruled/kept.bin'])
+  for (const name of ['file.bin', 'guarded', 'list.m3u8', 'note.txt', 'kept.bin', 'ended.bin', 'ruled/kept.bin'])
     await driver.storeOf().write(mpath(`/${name}`), bytesOf(name.split('/').at(-1) ?? ''), { overwrite: true });
   installation = await openInstallation();
   await installation.writeStorage({ _id: 1, mount_path: '/s', driver: 'Direct' });
@@ -110,4 +110,13 @@ describe('/p of such a storage', () => {
       expect((await ask(route, '/cdn/file.bin', '&d')).text()).toBe('file.bin');
     }
   });
+});
+
+it('a link is kept as long as it is good by the clock of this machine, which has made or read it, wherever that of the store stands', async () => {
+  const behind = await installation.open([driver.definition], { clock: () => Date.now() - 86_400_000 });
+  const find = async () =>
+    (await httpRequest(behind.url, { path: `/d/s/ended.bin?${installation.sign('/s/ended.bin')}` })).headers['location'];
+  const first = await find();
+  expect(first).toMatch(/^https:\/\/s3/);
+  expect(await find()).not.toBe(first);
 });

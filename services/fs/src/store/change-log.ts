@@ -15,11 +15,12 @@ export interface ChangeLog {
 
 const COUNTER = 'entry-changes';
 
-export function createChangeLog({ entryChanges, fsCounters }: Models): ChangeLog {
+/** @param clock milliseconds since 1970, by the store, which removes them by its time */
+export function createChangeLog({ entryChanges, fsCounters }: Models, clock: () => number): ChangeLog {
   return {
     init: () => makeIndexes(entryChanges),
     async append(replica, paths) {
-      await entryChanges.create({ _id: await raiseCounter(fsCounters, COUNTER), replica, paths: [...paths], at: new Date() });
+      await entryChanges.create({ _id: await raiseCounter(fsCounters, COUNTER), replica, paths: [...paths], at: new Date(clock()) });
     },
     newest: async () => (await fsCounters.findById(COUNTER).lean<CounterRecord>())?.value ?? 0,
     since: (number) =>

@@ -31,7 +31,7 @@ interface Kept {
   readonly expiresAt: Date;
 }
 
-/** @param clock milliseconds since the epoch. */
+/** @param clock milliseconds since 1970, by this machine: so are the ends of links, which drivers sign, or read in answers of others. */
 export function createKeptLinks(clock: () => number): KeptLinks {
   const paths = new PathTree<VirtualPath>();
   const kept = new LRUCache<VirtualPath, Kept>({ max: MAX_KEPT, disposeAfter: (_link, path) => kept.has(path) || paths.delete(path) });
