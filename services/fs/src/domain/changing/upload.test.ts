@@ -362,3 +362,12 @@ describe('an upload', () => {
     await beginUpload(strict.operation(), request(`/d/x${name}`));
   });
 });
+
+it('what is stored is told also where the store is away when its room is to be settled', async () => {
+  const away = () => Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the store does not answer'));
+  const claim = async () => ({ bytes: 4, extend: async () => {}, settle: away, release: away, abandon: away });
+  const memory = await openTree({ quotas: { ...NO_QUOTAS, claim } });
+  const upload = await beginUpload(memory.operation(), request('/f'));
+  await expect(upload.store(bytesOf('text'))).rejects.toThrow('the store does not answer');
+  expect([await memory.textOf('/f'), memory.published]).toEqual(['text', ['/f']]);
+});

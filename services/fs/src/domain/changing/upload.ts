@@ -138,8 +138,9 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         throw error;
       }
       const writtenBytes = stored.entry.sizeBytes ?? sizeBytes ?? countedBytes;
-      await claim.settle(writtenBytes);
+      // It is there, whatever becomes of its room.
       changes.entryBecame({ path, ...stored, since });
+      await claim.settle(writtenBytes);
       return { ...stored.entry, sizeBytes: writtenBytes };
     },
   };

@@ -113,19 +113,19 @@ export interface PublishedFile {
   readonly told?: Omit<Outcome, 'path'> | undefined;
 }
 
-/** Notes that the file has its name: the claim ends, and the change is told. */
+/** Notes that the file has its name: the change is told, first of all, since who asks once more only finds it noted; and the claim ends. */
 export async function published(
   { store, options }: Pick<SessionParts, 'store' | 'options'>,
   session: WriteSession,
   operation: Operation,
   { path, sizeBytes, told }: PublishedFile,
 ): Promise<WriteSession> {
+  if (told) operation.changes.entryBecame({ path, ...told });
+  else operation.changes.entryChanged(path);
   // As long as any other from now on, however long it took: the oldest are those that finished first.
   const expiresAt = expiryFrom(options.clock);
   await store.markPublished(session, sizeBytes, expiresAt);
   await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
-  if (told) operation.changes.entryBecame({ path, ...told });
-  else operation.changes.entryChanged(path);
   return { ...session, publishingPath: path, isPublished: true, sizeBytes, expiresAt };
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
+import { NO_QUOTAS } from '../../quota/quota.ts';
 import { openLimited } from '../../testing/limited-storage.ts';
+import { openTree } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { removeEntries } from './remove-entries.ts';
@@ -12,6 +14,14 @@ describe('removing', () => {
     await removeEntries(memory.operation(), { dir: '/a', names: ['d/', '/g', 'none', 'g'] });
     expect(await memory.everything('/a')).toEqual(['/a/keep']);
     expect(memory.published).toContain('/a/d');
+  });
+
+  it('tells also where the store is away when there is more room', async () => {
+    const freed = () => Promise.reject(new Error('the store does not answer'));
+    const memory = await openTree({ quotas: { ...NO_QUOTAS, freed } });
+    await memory.put('/f');
+    await expect(removeEntries(memory.operation(), { dir: '/', names: ['f'] })).rejects.toThrow('the store does not answer');
+    expect([await memory.everything(), memory.published]).toEqual([[], ['/f']]);
   });
 
   it('checks every name before the first goes', async () => {

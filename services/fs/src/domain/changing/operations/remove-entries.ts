@@ -120,8 +120,8 @@ async function beginRemovals(operation: Operation, left: readonly Doomed[], queu
     }
     if (queued.length > 0) await queue(queued);
   } finally {
-    await snapshot.quotas.freed(actor);
     changes.entryChanged(...left.map(({ path }) => path));
+    await snapshot.quotas.freed(actor);
   }
   for (const one of now) await removeOne(operation, one, { recursive: true });
   if (failure !== undefined) throw failure;
@@ -167,16 +167,16 @@ export async function removeOne(
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.
-    await snapshot.quotas.freed(actor);
     changes.entryChanged(path);
+    await snapshot.quotas.freed(actor);
     if (options.begun !== undefined && AppError.is(error, 'STALE_VERSION')) return false;
     if (!isGone(error)) throw error;
     return true;
   }
-  await snapshot.quotas.freed(actor);
   // Something else may have the name by now.
   if (options.begun !== undefined) changes.entryChanged(path);
   else changes.entryBecame({ path, driver, entry: undefined, since });
+  await snapshot.quotas.freed(actor);
   return true;
 }
 
