@@ -7,7 +7,7 @@ import { unlessAborted } from './unless-aborted.ts';
  *
  * @throws AppError OVERLOADED: too much of this owner waits already | the reason of the signal, which ends the wait alone | what the work throws
  */
-export type FairPlaces = <Result>(owner: string, work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
+type FairPlaces = <Result>(owner: string, work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
 
 interface Lane {
   running: number;
