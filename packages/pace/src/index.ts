@@ -2,6 +2,7 @@ export { boundAnswer, endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer
 export { closeTogether } from './close-together.ts';
 export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';
+export { createFairPlaces } from './fair-places.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';

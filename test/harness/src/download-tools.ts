@@ -47,6 +47,8 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
       ...['enable-rpc=true', 'rpc-listen-all=false', `rpc-listen-port=${port}`, `rpc-secret=${secret}`],
       ...[`dir=${dir.path}/downloads`, 'enable-dht=false', 'enable-dht6=false', 'bt-enable-lpd=false', 'enable-peer-exchange=false'],
       ...['no-conf=false', 'quiet=true', 'file-allocation=none', `listen-port=${peerPort}`],
+      // Those of its own lead nowhere: it is told of another one with each download.
+      ...['http', 'https', 'ftp'].map((kind) => `${kind}-proxy=http://127.0.0.1:9`),
     ];
     await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 });
     const url = `http://127.0.0.1:${port}`;

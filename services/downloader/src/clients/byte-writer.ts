@@ -27,11 +27,11 @@ export interface WriteTarget {
 
 const refusalShape = z.object({ code: z.string(), message: z.string() });
 const MAX_REFUSAL_BYTES = 64 * 1024;
-const MAX_SOCKETS = 64;
 
 /** Over the data plane of fs, with the internal token. @param dataUrl where sessions go that name no replica */
 export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens' | 'tracing'>, dataUrl: string): ByteWriter {
-  const settings = { keepAlive: true, maxSockets: MAX_SOCKETS };
+  // As many connections as there are writes: those of a source that trickles would keep others waiting.
+  const settings = { keepAlive: true };
   const agents = { http: new http.Agent(settings), https: new https.Agent(settings) };
   const put = (...sent: Parameters<typeof send>) => inSpan(kit.tracing, 'PUT /internal/writes/*', { kind: 'client' }, () => send(...sent));
   const send = async (session: WriteTarget, query: URLSearchParams, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
@@ -80,7 +80,7 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
     answer.reject(new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause: error }));
   });
   answer.promise.catch(() => undefined);
-  // A request that waits for a connection tells of its end when it would have its turn.
+  // The reason is told as it is, whatever the request says of its end.
   const onAbort = () => {
     end();
     answer.reject(

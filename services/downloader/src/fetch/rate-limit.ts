@@ -16,8 +16,16 @@ export function createRateLimit(bytesPerSecond: number): RateLimit {
     async take(bytes, signal) {
       if (bytesPerSecond <= 0) return;
       const now = performance.now();
-      freeAt = Math.max(freeAt, now - BURST_MS) + (bytes / bytesPerSecond) * 1000;
-      if (freeAt > now) await delay(freeAt - now, undefined, { signal });
+      const ms = (bytes / bytesPerSecond) * 1000;
+      freeAt = Math.max(freeAt, now - BURST_MS) + ms;
+      if (freeAt <= now) return;
+      try {
+        await delay(freeAt - now, undefined, { signal });
+      } catch (error) {
+        // What does not pass takes nothing of the rate: others would wait for it.
+        freeAt -= ms;
+        throw error;
+      }
     },
   };
 }

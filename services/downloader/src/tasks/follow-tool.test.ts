@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
@@ -30,6 +33,8 @@ async function follow(
     signal?: AbortSignal;
     resume?: () => Promise<void>;
     remove?: () => Promise<void>;
+    url?: string;
+    userId?: number;
   } = {},
 ) {
   const asked: string[] = [];
@@ -37,7 +42,7 @@ async function follow(
   let looks = 0;
   const tool: ExternalTool = {
     name: 'aria2',
-    kinds: new Set(['magnet'] as const),
+    kinds: new Set(['magnet', 'torrent'] as const),
     needsReplica: options.needsReplica ?? false,
     async add() {
       asked.push('add');
@@ -58,7 +63,7 @@ async function follow(
     version: async () => '',
   };
   const atRest = randomBytes(32);
-  const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user' });
+  const policy = createEgressPolicy({ allow: ['127.0.0.1'], forbidden: [], audience: 'user' });
   const context = {
     kit: { keys: { atRest } },
     openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
@@ -71,10 +76,10 @@ async function follow(
   };
   const run = {
     input: downloadInput.parse({
-      ...{ url: seal(atRest, `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
+      ...{ url: seal(atRest, options.url ?? `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
       ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
     }),
-    creator: undefined,
+    creator: options.userId === undefined ? undefined : { id: options.userId, name: '', role: 0 },
     signal: options.signal ?? new AbortController().signal,
     progress() {},
   };
@@ -163,4 +168,31 @@ it('numbers of bytes that no download has are not counted', async () => {
     state: look > 7 ? 'complete' : 'active',
   }));
   expect([ended, counted]).toEqual(['id', [4, 3]]);
+});
+
+it('torrent files are not in memory all at a time, and those of one user hold up neither a cancel nor another user', async () => {
+  const waiting: ServerResponse[] = [];
+  const server = createServer((_request, response) => void waiting.push(response.writeHead(200, { 'Content-Length': 100 })));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.torrent`;
+    const complete = () => ({ ...ACTIVE, state: 'complete' as const });
+    const [leaving, staying] = [new AbortController(), new AbortController()];
+    const held = Array.from({ length: 10 }, () => follow(complete, { url, userId: 1, signal: staying.signal }));
+    await expect.poll(() => waiting.length).toBe(2);
+    const left = follow(complete, { url, userId: 1, signal: leaving.signal });
+    leaving.abort(new Error('cancelled'));
+    expect((await left).ended).toBe('cancelled');
+    const other = follow(complete, { url, userId: 2 });
+    await expect.poll(() => waiting.length).toBe(3);
+    expect((await follow(complete)).ended).toBe('id');
+    for (const response of waiting) response.end('x'.repeat(100));
+    expect((await other).ended).toBe('this is not a torrent file');
+    staying.abort(new Error('cancelled'));
+    await Promise.all(held);
+    expect(waiting.length).toBeLessThan(10);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });

@@ -12,6 +12,7 @@ import type { ExternalTool, ToolSource } from './external-tool.ts';
 /** Torrent files and metalinks are small. */
 const MAX_DESCRIPTION_BYTES = 10 * 1024 * 1024;
 const MAX_ADDRESSES = 500;
+const DESCRIPTION = /\.(?:torrent|metalink|meta4)$/i;
 /** In milliseconds: for fetching one and for all look-ups of names together. */
 const LIMIT_MS = 60_000;
 /** A source that sends nothing to speak of for so long has stalled, in milliseconds. */
@@ -47,6 +48,11 @@ export async function vetSource(context: VetContext, tool: ExternalTool, text: s
     // Whatever still goes on is of no use.
     late.abort(tooLate);
   }
+}
+
+/** Whether the address may be of a torrent file or a metalink, which is fetched here and handed over as it is. */
+export function isOfDescription(tool: ExternalTool, text: string): boolean {
+  return !isMagnet(text) && (!tool.kinds.has('url') || DESCRIPTION.test(URL.parse(text)?.pathname ?? ''));
 }
 
 /** Look-ups of names cannot be stopped, so they are not waited for. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAria2Tool } from './aria2-tool.ts';
+import { createAria2Tool, throughProxy } from './aria2-tool.ts';
 
 const SOURCE = { kind: 'metalink', name: 'm', content: Buffer.from('') } as const;
 const ids = (count: number) => Array.from({ length: count }, (_, index) => index.toString(16).padStart(16, '0'));
@@ -69,4 +69,13 @@ it('what is left of a metalink whose answer was lost is taken out, and nothing i
     `aria2.forceRemove ${first}`,
     `aria2.removeDownloadResult ${first}`,
   ]);
+});
+
+it.each(['all', 'http', 'https', 'ftp'])('whatever aria2 has for a proxy of its own, it goes through ours: %s', (kind) => {
+  expect(throughProxy({ url: 'http://127.0.0.1:1', username: 'u', password: 'p' })).toMatchObject({
+    [`${kind}-proxy`]: 'http://127.0.0.1:1',
+    [`${kind}-proxy-user`]: 'u',
+    [`${kind}-proxy-passwd`]: 'p',
+    'no-proxy': '',
+  });
 });

@@ -32,15 +32,17 @@ const UNKNOWN = /not found|No such download/i;
 
 type Proxy = Pick<ToolProxy, 'url' | 'username' | 'password'>;
 
+/** What aria2 has a proxy for. Its own settings and its environment may name one for each, which would be taken instead of that for all. */
+const PROXIED = ['all', 'http', 'https', 'ftp'];
+
 /** Options of a download that make every HTTP connection of it go through our proxy. */
-export function throughProxy({ url, username, password }: Proxy) {
-  return {
-    'all-proxy': url,
-    'all-proxy-user': username,
-    'all-proxy-passwd': password,
-    'proxy-method': 'tunnel',
-    'no-proxy': '',
-  };
+export function throughProxy({ url, username, password }: Proxy): Record<string, string> {
+  const proxies = PROXIED.flatMap((kind) => [
+    [`${kind}-proxy`, url],
+    [`${kind}-proxy-user`, username],
+    [`${kind}-proxy-passwd`, password],
+  ]);
+  return { ...Object.fromEntries(proxies), 'proxy-method': 'tunnel', 'no-proxy': '' };
 }
 
 /** @param proxy what every HTTP connection that aria2 makes for us goes through. */
