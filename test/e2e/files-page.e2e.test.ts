@@ -141,7 +141,7 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
       '# Links\n\n<svg><a xlink:href="http://127.0.0.1:1/"><text y="9">in it</text></a></svg><map name="m"><area href="http://127.0.0.1:1/"></map>\n',
     );
     await show(`${folder.path}/links.md`);
-    await page.getByRole('heading', { name: 'Links' }).waitFor();
+    await page.getByRole('heading', { name: 'Links', exact: true }).waitFor();
     expect(await page.locator('.viewer-page :is(svg, map, area)').count()).toBe(0);
   });
 

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32, deflateSync } from 'node:zlib';
 import { isAvailable, isMissing } from '@wharf/harness';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +19,30 @@ const drawJpeg = (hue: number) => `(() => {
   context.fillRect(0, 0, 320, 240);
   return canvas.toDataURL('image/jpeg').split(',')[1];
 })()`;
+
+/** A black square as PNG: of 5,000 pixels a side it has some 3 KB, and 100 MB once a browser has unpacked it. */
+function blackPng(side: number): Buffer {
+  const piece = (kind: string, content: Buffer) => {
+    const named = Buffer.concat([Buffer.from(kind, 'latin1'), content]);
+    const ends = Buffer.alloc(8);
+    ends.writeUInt32BE(content.length);
+    ends.writeUInt32BE(crc32(named), 4);
+    return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(side);
+  head.writeUInt32BE(side, 4);
+  head[8] = 1;
+  const rows = deflateSync(Buffer.alloc((Math.ceil(side / 8) + 1) * side));
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+  return Buffer.concat([signature, piece('IHDR', head), piece('IDAT', rows), piece('IEND', Buffer.alloc(0))]);
+}
+
+/** Of 10 to the power of `depth` circles; a browser that draws it answers nothing else meanwhile. */
+function manyCircles(depth: number): string {
+  const groups = Array.from({ length: depth }, (_, at) => `<g id="g${at + 1}">${`<use href="#g${at}"/>`.repeat(10)}</g>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><defs><circle id="g0" r="5"/>${groups.join('')}</defs><use href="#g${depth}"/></svg>`;
+}
 
 describe.runIf(isAvailable('chromium', found))('the gallery', () => {
   const browser = found as Browser;
@@ -98,6 +123,23 @@ describe.runIf(isAvailable('chromium', found))('the gallery', () => {
     await details.getByText('Modified').waitFor();
     await details.getByRole('button', { name: 'Close the details' }).click();
     await details.waitFor({ state: 'detached' });
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('what a folder shows unasked costs the viewer little: no drawing of somebody, and no picture that is large once it is unpacked', async () => {
+    const folder = await world.folder('costly');
+    await writeFile(join(folder.disk, 'drawing.svg'), manyCircles(3));
+    await writeFile(join(folder.disk, 'huge.png'), blackPng(5_000));
+    await writeFile(join(folder.disk, 'small.png'), blackPng(50));
+    const { page, context, said } = await world.open(world.admin.token ?? '', folder.path);
+    const cell = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
+    await cell('small.png').getByRole('gridcell').locator('img').waitFor();
+    for (const name of ['drawing.svg', 'huge.png']) await expect.poll(() => cell(name).locator('.cell-picture img').count()).toBe(0);
+    expect(await cell('huge.png').locator('.cell-picture svg').count()).toBe(1);
+    // Who opens it sees it.
+    await page.getByRole('link', { name: 'drawing.svg' }).click();
+    await expect.poll(() => looked(page).getAttribute('alt')).toBe('drawing.svg');
     expect(said).toEqual([]);
     await context.close();
   });

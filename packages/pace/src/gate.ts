@@ -12,6 +12,8 @@ export interface Gate {
 export interface Queue {
   readonly max: number;
   readonly refusal: string;
+  /** When the rest may come again, in milliseconds; absent: that is not said. */
+  readonly retryAfterMs?: number;
 }
 
 /** @param queue without it any number waits */
@@ -22,7 +24,7 @@ export function createGate(running: number, queue?: Queue): Gate {
     async run(work) {
       if (held < running) held += 1;
       else {
-        if (queue && waiting.length >= queue.max) throw new AppError('RATE_LIMITED', queue.refusal);
+        if (queue && waiting.length >= queue.max) throw tooMany(queue);
         // Work that ends passes its place on to the next, so `held` does not change.
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
@@ -37,3 +39,6 @@ export function createGate(running: number, queue?: Queue): Gate {
     isIdle: () => held === 0,
   };
 }
+
+const tooMany = ({ refusal, retryAfterMs }: Queue) =>
+  new AppError('RATE_LIMITED', refusal, retryAfterMs === undefined ? {} : { details: { retryAfterMs } });

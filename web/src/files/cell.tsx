@@ -1,14 +1,13 @@
 import { EllipsisVertical } from 'lucide';
-import { createSignal, type JSX, Show } from 'solid-js';
+import { type JSX, Show } from 'solid-js';
 import { showSize, showTime, t } from '../i18n/i18n.ts';
 import { IconButton } from '../parts/icon-button.tsx';
 import type { Desk } from './desk.ts';
-import { KindIcon } from './kind-icon.tsx';
 import { look } from './look.ts';
 import { chooseOne, chooseRange } from './move-by-key.ts';
 import { NameField } from './name-field.tsx';
 import { openMenuAt } from './open-menu.ts';
-import { pictureOf } from './picture-of.ts';
+import { SmallPicture } from './small-picture.tsx';
 import type { Entry } from './sort-entries.ts';
 import { addressOf, joinPath } from './tree-path.ts';
 
@@ -67,7 +66,9 @@ function CellParts(props: { desk: Desk; entry: Entry; isChosen: boolean; index: 
         />
       </div>
       <div class="cell-name" role="gridcell">
-        <Picture desk={props.desk} entry={props.entry} />
+        <span class="cell-picture">
+          <SmallPicture desk={props.desk} entry={props.entry} iconSize={look.showsTiles() ? 44 : 22} />
+        </span>
         <span class="cell-words">
           <Show when={isRenaming()} fallback={<NameLink desk={props.desk} entry={props.entry} />}>
             <NameField desk={props.desk} entry={props.entry} />
@@ -127,21 +128,6 @@ function MoreButton(props: { name: string; index: number }): JSX.Element {
         if (row) openMenuAt(row);
       }}
     />
-  );
-}
-
-/** The thumbnail where there is one, else what kind of file it is. */
-function Picture(props: { desk: Desk; entry: Entry }): JSX.Element {
-  const [isBroken, setBroken] = createSignal(false);
-  return (
-    <span class="cell-picture">
-      <Show
-        when={!isBroken() && pictureOf(props.desk, props.entry)}
-        fallback={<KindIcon entry={props.entry} size={look.showsTiles() ? 44 : 22} />}
-      >
-        {(address) => <img src={address()} alt="" loading="lazy" decoding="async" draggable={false} onError={() => setBroken(true)} />}
-      </Show>
-    </span>
   );
 }
 

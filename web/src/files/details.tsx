@@ -11,7 +11,7 @@ import type { Desk } from './desk.ts';
 import { viewOf } from './file-kind.ts';
 import { KindIcon } from './kind-icon.tsx';
 import { look } from './look.ts';
-import { pictureOf } from './picture-of.ts';
+import { SmallPicture } from './small-picture.tsx';
 import type { Entry } from './sort-entries.ts';
 import { addressOf, joinPath, nameOf } from './tree-path.ts';
 import './details.css';
@@ -28,9 +28,7 @@ export default function Details(props: { desk: Desk }): JSX.Element {
         {(entry) => (
           <>
             <figure class="details-picture">
-              <Show when={pictureOf(props.desk, entry())} fallback={<KindIcon entry={entry()} size={72} />}>
-                {(address) => <img src={address()} alt="" />}
-              </Show>
+              <SmallPicture desk={props.desk} entry={entry()} iconSize={72} />
               <figcaption>{entry().name}</figcaption>
             </figure>
             <Facts desk={props.desk} entry={entry()} />

@@ -70,7 +70,9 @@ describe('passwords', () => {
     expect(await passwords.matches('hash', 'three', by('192.0.2.2'))).toBe(true);
     expect(done).toBeLessThan(10);
     await all;
-    expect(await tooMany).toMatchObject([{ reason: { code: 'RATE_LIMITED' } }, { reason: { code: 'RATE_LIMITED' } }]);
+    // It says when to come again, which becomes `Retry-After`.
+    const refusal = { reason: { code: 'RATE_LIMITED', details: { retryAfterMs: 10_000 } } };
+    expect(await tooMany).toMatchObject([refusal, refusal]);
     expect(done).toBe(1 + 502 + 1);
   });
 

@@ -35,10 +35,12 @@ export interface Passwords {
 export const MAX_PASSWORD_BYTES = 1_024;
 /** Of all, and of one user or address. One password takes about 25 ms: the first of each waits 6 s at most on an idle machine, far less than the deadline of a call. */
 const MAX_WAITING = 250;
+/** For whom there is no room: by then as many are through as may wait. */
+const RETRY_AFTER_MS = 10_000;
 
 /** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
-  const queue = { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' };
+  const queue = { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.', retryAfterMs: RETRY_AFTER_MS };
   const gate = createGate(1, queue);
   const turns = createKeyedTurns<number | string>(queue);
   let nobodys: Promise<string> | undefined;

@@ -1,0 +1,34 @@
+import { createSignal, type JSX, Show } from 'solid-js';
+import type { Desk } from './desk.ts';
+import { KindIcon } from './kind-icon.tsx';
+import { pictureOf } from './picture-of.ts';
+import type { Entry } from './sort-entries.ts';
+
+/** What is shown unasked has so many pixels at most: a browser holds four bytes of each, of all pictures on the screen, however short their files are. */
+const MAX_PIXELS = 4_000_000;
+
+/** The small picture of an entry where there is one, else what kind of file it is. */
+export function SmallPicture(props: { desk: Desk; entry: Entry; iconSize: number }): JSX.Element {
+  const address = () => pictureOf(props.desk, props.entry);
+  const [fine, setFine] = createSignal<string>();
+  const [refused, setRefused] = createSignal<string>();
+  return (
+    <Show when={address() !== refused() && address()} fallback={<KindIcon entry={props.entry} size={props.iconSize} />}>
+      {(shown) => (
+        <img
+          src={shown()}
+          alt=""
+          loading="lazy"
+          decoding="async"
+          draggable={false}
+          // Until its size is known it is not to be seen, and so not unpacked.
+          style={{ visibility: fine() === shown() ? 'visible' : 'hidden' }}
+          onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
+            (naturalWidth * naturalHeight > MAX_PIXELS ? setRefused : setFine)(shown())
+          }
+          onError={() => setRefused(shown())}
+        />
+      )}
+    </Show>
+  );
+}
