@@ -164,6 +164,18 @@ describe('C17: a quota', () => {
     expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
   });
 
+  it('is held by no thousands of claims that ran out, whose ledger would cost the store more with each', async () => {
+    const { home, memory, owner, upload, pass } = await openHome(100);
+    await upload('a', 'x'.repeat(10));
+    const expires_at = new Date(Date.now());
+    const claims = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`dead-${index}`, { bytes: 0, expires_at }]));
+    await models.quotaLedgers.updateOne({ _id: home }, { $set: { claims } });
+    pass(1_000);
+    await holdRoom(memory.operation(owner), { name: 'next', bytes: 80 });
+    expect(Object.keys((await models.quotaLedgers.findById(home).lean())?.claims ?? {})).toEqual(['next']);
+    expect(await refusalOf(upload('b', 'x'.repeat(20)))).toEqual(FULL(100));
+  });
+
   it('is not held by what was claimed, moved and counted before the clock was set back', async () => {
     const { home, memory, upload } = await openHome(100);
     await upload('a', 'x'.repeat(90));

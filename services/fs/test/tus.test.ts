@@ -22,6 +22,9 @@ let folder: string;
 let login: string;
 let limited: string;
 let keepsDrafts = false;
+/** What happens between two pieces of a draft that is read, and when one is taken away. */
+let whileRead: (() => Promise<void>) | undefined;
+let whileDiscarded: (() => Promise<void>) | undefined;
 /** What the same folder says to bytes at times. */
 let saysOfBytes: StorageErrorCode | undefined;
 /** The same folder, which at times does not let drafts be taken away. */
@@ -32,7 +35,15 @@ const keeping = changedDrafts(
     const discard = draft.discard.bind(draft);
     draft.discard = async () => {
       if (keepsDrafts) throw storageError('STORAGE_UNAVAILABLE');
+      await whileDiscarded?.();
       return discard();
+    };
+    const read = draft.read.bind(draft);
+    draft.read = async function* (...given) {
+      for await (const piece of read(...given)) {
+        yield piece;
+        await whileRead?.();
+      }
     };
     const write = draft.write.bind(draft);
     draft.write = async (...given) => {
@@ -361,6 +372,27 @@ describe('tus', () => {
     expect((await join(partial)).status).toBe(201);
     expect(await readFile(`${folder}/joined`, 'utf8')).toBe('abcd');
     expect(await files()).toEqual(['joined']);
+  });
+
+  it('a partial upload that is taken away while it is put together is not there any more', async () => {
+    const partial = await begin('/f/part', 4, { 'Upload-Concat': 'partial' });
+    await patch(partial, 0, 'abcd');
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let removal: ReturnType<typeof send> | undefined;
+    whileDiscarded = () => {
+      whileDiscarded = undefined;
+      begun.resolve();
+      return answered.promise;
+    };
+    whileRead = async () => {
+      removal ??= send('DELETE', partial);
+      await begun.promise;
+    };
+    const joined = await send('POST', '/api/fs/tus', { 'File-Path': '/f/joined', 'Upload-Concat': `final;${partial}` });
+    whileRead = undefined;
+    answered.resolve();
+    expect([joined.status, (await removal)?.status]).toEqual([404, 204]);
+    expect(await files()).toEqual([]);
   });
 
   it('a concatenation whose file has its name has not failed where a partial upload cannot be taken away', async () => {

@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { postponedMs } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { NO_QUOTAS } from '../src/domain/quota/quota.ts';
 import { getEntry } from '../src/domain/reading/get-entry.ts';
 import { bytesOf, mpath, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
@@ -68,6 +69,20 @@ it('a body that its storage refuses before the first byte is closed', async () =
   expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');
   expect(opened).toHaveLength(1);
   await expect.poll(() => opened.map(({ closed }) => closed)).toEqual([true]);
+});
+
+it('an upload that is refused before it is stored gives back the room that was claimed for it', async () => {
+  const ended: string[] = [];
+  const { operation, put } = await openTree({ quotas: { ...NO_QUOTAS, end: async (_actor, name) => void ended.push(name) } });
+  await put('/f', 'old');
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+  const kind = uploadKind(area, async () => operation());
+  const claim = 'the claim';
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {}, claim });
+  expect((await refusalOf(kind.run(createTestRun({ signal }).begin(input))))[0]).toBe('ENTRY_EXISTS');
+  expect(ended).toEqual([claim]);
 });
 
 it('an upload whose storage is away waits for it, half an hour at most', async () => {

@@ -12,6 +12,10 @@ const LONG_AGO = new Date(2);
 const leaseFrom = (clock: () => number, leaseMs = CLAIM_LEASE_MS) => new Date(clock() + leaseMs);
 /** No lease is longer, in milliseconds: that of an upload that nobody goes on with, and more. */
 const LONGEST_LEASE_MS = 3 * 86_400_000;
+/** Claims of a base path beyond which those that have run out are dropped before there is another one: each step reads and writes all of them. */
+const MANY = 1_000;
+/** Claims that one step drops. */
+const DROPPED_AT_ONCE = 200;
 const isCounted = ({ counted_at }: QuotaLedgerRecord) => counted_at > FORGOTTEN;
 /** Of ledgers that may be relied on, and what becomes of them. */
 const trusted = (trust: Trust) =>
@@ -25,7 +29,14 @@ const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string)
  * that claims in parallel never add up to more than the limit, whichever replica makes them.
  */
 export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number): QuotaLedger {
+  return { ...createClaiming(quotaLedgers, clock), ...createCounting(quotaLedgers, clock) };
+}
+
+type Claiming = Omit<QuotaLedger, keyof Counting>;
+
+function createClaiming(quotaLedgers: Models['quotaLedgers'], clock: () => number): Claiming {
   const read = readerOf(quotaLedgers);
+  const dropExpired = createDropping(quotaLedgers, clock);
   return {
     async claim(owner, claim, bytes, limitBytes, trust) {
       const { filter, change } = trusted(trust);
@@ -50,6 +61,7 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       for (;;) {
         const ledger = await read(owner);
         const known = ledger?.claims[claim]?.bytes;
+        if (ledger && known === undefined && Object.keys(ledger.claims).length > MANY && (await dropExpired(owner))) continue;
         const missing = Math.max(0, bytes - (known ?? 0));
         const isThere = { [`claims.${claim}.bytes`]: known ?? { $exists: false } };
         const renewed = { [`claims.${claim}.expires_at`]: leaseFrom(clock, leaseMs) };
@@ -105,21 +117,32 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
     async age(owner) {
       await quotaLedgers.updateOne({ _id: owner }, { $min: { counted_at: LONG_AGO } });
     },
-    async dropExpired(owner) {
-      const ledger = await read(owner);
-      let hasDropped = false;
-      for (const [claim, { bytes, expires_at }] of Object.entries(ledger?.claims ?? {})) {
-        if (lasts(expires_at.getTime(), clock(), LONGEST_LEASE_MS)) continue;
-        // Whoever held it may have written something: only a count tells.
-        await quotaLedgers.updateOne(
-          { _id: owner, [`claims.${claim}.bytes`]: bytes, [`claims.${claim}.expires_at`]: expires_at },
-          { $inc: { written_bytes: bytes }, $unset: { [`claims.${claim}`]: '' }, $min: { counted_at: FORGOTTEN } },
-        );
-        hasDropped = true;
-      }
-      return hasDropped;
-    },
-    ...createCounting(quotaLedgers, clock),
+    dropExpired,
+  };
+}
+
+function createDropping(quotaLedgers: Models['quotaLedgers'], clock: () => number): QuotaLedger['dropExpired'] {
+  const read = readerOf(quotaLedgers);
+  return async (owner) => {
+    const claims = Object.entries((await read(owner))?.claims ?? {});
+    const expired = claims.filter(([, { expires_at }]) => !lasts(expires_at.getTime(), clock(), LONGEST_LEASE_MS));
+    for (let start = 0; start < expired.length; start += DROPPED_AT_ONCE) {
+      const some = expired.slice(start, start + DROPPED_AT_ONCE);
+      const asTheyWere = some.flatMap(([claim, { bytes, expires_at }]) => [
+        [`claims.${claim}.bytes`, bytes],
+        [`claims.${claim}.expires_at`, expires_at],
+      ]);
+      // Whoever held them may have written something: only a count tells.
+      await quotaLedgers.updateOne(
+        { _id: owner, ...Object.fromEntries(asTheyWere) },
+        {
+          $inc: { written_bytes: some.reduce((sum, [, { bytes }]) => sum + bytes, 0) },
+          $unset: Object.fromEntries(some.map(([claim]) => [`claims.${claim}`, ''])),
+          $min: { counted_at: FORGOTTEN },
+        },
+      );
+    }
+    return expired.length > 0;
   };
 }
 

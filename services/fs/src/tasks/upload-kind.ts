@@ -60,12 +60,23 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
         await storeBody(run, area, operationOf);
       } catch (error) {
         const pauses = (run.checkpoint?.pauses ?? 0) + 1;
-        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) throw error;
+        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) {
+          // A retry claims its room anew. Whoever takes over or goes on after a pause has it.
+          if (!run.signal.aborted) await giveRoomBack(run, operationOf).catch(() => undefined);
+          throw error;
+        }
         await run.saveCheckpoint({ pauses, isStored: run.checkpoint?.isStored ?? false }, false);
         throw postponed(error.message, backoffMs(pauses));
       }
     },
   });
+}
+
+async function giveRoomBack(run: UploadRun, operationOf: (run: UploadRun) => Promise<Operation>): Promise<void> {
+  const { claim } = run.input;
+  if (claim === undefined) return;
+  const { snapshot, actor } = await operationOf(run);
+  await snapshot.quotas.end(actor, claim, 0);
 }
 
 async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): Promise<void> {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { Operation } from '../changing/operations/operation.ts';
 import { appendStream } from './append-stream.ts';
+import { noUpload } from './upload-claims.ts';
 import { isComplete, type UploadSession } from './upload-session.ts';
 import type { UploadParts } from './write-part.ts';
 
@@ -11,6 +12,8 @@ export interface ConcatenationSteps {
   begin(id: string, sizeBytes: number): Promise<UploadSession>;
   complete(session: UploadSession): Promise<UploadSession>;
   abort(id: string): Promise<void>;
+  /** Whether somebody takes one away in this process right now. */
+  isEnding(id: string): boolean;
 }
 
 /**
@@ -18,8 +21,8 @@ export interface ConcatenationSteps {
  * the file both take room. A second call at the same time is refused; one after a crash takes away what the first had made.
  *
  * @param path of the file
- * @throws AppError INVALID_ARGUMENT: one is no partial upload, not complete, or named twice | FAILED_PRECONDITION: they are being put together;
- * what `steps` throw
+ * @throws AppError INVALID_ARGUMENT: one is no partial upload, not complete, or named twice | FAILED_PRECONDITION: they are being put together |
+ * RECORD_NOT_FOUND: one was taken away meanwhile; what `steps` throw
  */
 export async function concatenate(
   upload: UploadParts,
@@ -55,7 +58,8 @@ async function putTogether(
       id,
       partials.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     );
-    for (const partial of partials) session = await appendPartial(upload, operation, session, partial);
+    for (const partial of partials)
+      session = await appendPartial(upload, operation, session, partial).catch(asGone(upload, steps, partial));
     const done = await steps.complete(session);
     // The file is there, whatever becomes of these: what stays goes when nobody has used it for as long as uploads are kept.
     for (const partial of partials) await steps.abort(partial.id).catch(() => undefined);
@@ -64,6 +68,13 @@ async function putTogether(
     await steps.abort(id).catch(() => undefined);
     throw error;
   }
+}
+
+/** Who takes one away while it is read closes it first, which looks like a storage that fails. */
+function asGone({ store }: UploadParts, { isEnding }: ConcatenationSteps, { id }: UploadSession): (error: unknown) => Promise<never> {
+  return async (error) => {
+    throw isEnding(id) || !(await store.find(id)) ? noUpload() : error;
+  };
 }
 
 function appendPartial(upload: UploadParts, operation: Operation, session: UploadSession, partial: UploadSession): Promise<UploadSession> {

@@ -79,10 +79,7 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
   const upload: UploadParts = { parts, store, claims, running };
   const completing = new Map<string, Promise<UploadSession>>();
 
-  const abort = async (id: string) => {
-    running.forget(id);
-    await abortSession(parts, id);
-  };
+  const { abort, isEnding } = createAborts(parts, running);
   /** Work that is refused for good leaves nothing. */
   const orNothing = async <Result>(session: UploadSession, run: () => Promise<Result>): Promise<Result> => {
     try {
@@ -150,6 +147,7 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
           (await beginNewUpload(upload, most, operation, { ...asked, id, sizeBytes, kind: 'stream' })).session,
         complete: (session) => complete(operation, session, asked.password),
         abort,
+        isEnding,
       }),
     complete,
     abort,
@@ -169,6 +167,23 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
       await Promise.race([claims.ended(), late]);
       clearTimeout(timer);
       stopping.abort(new AppError('CANCELLED', 'this replica ends'));
+    },
+  };
+}
+
+/** Takes uploads away, and knows which ones are being taken away. */
+function createAborts(parts: SessionParts, running: ReturnType<typeof createRunningHashes>) {
+  const ending = new Set<string>();
+  return {
+    isEnding: (id: string) => ending.has(id),
+    async abort(id: string) {
+      running.forget(id);
+      ending.add(id);
+      try {
+        await abortSession(parts, id);
+      } finally {
+        ending.delete(id);
+      }
     },
   };
 }
