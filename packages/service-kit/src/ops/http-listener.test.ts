@@ -125,3 +125,20 @@ it('one of an earlier version names no host and expects nothing', async () => {
   listener = await listenHttp((_request, response) => void response.end('served'), '127.0.0.1', 0);
   expect(await said('GET / HTTP/1.0\r\nExpect: more\r\n\r\n')).toContain('served');
 });
+
+it('what is no HTTP behind a whole request takes its answer from nobody, and the connection ends with that', async () => {
+  listener = await listenHttp(
+    (request, response) =>
+      void request.resume().once('end', async () => {
+        // What came with it is read by then.
+        await setImmediate();
+        response.end('served');
+      }),
+    '127.0.0.1',
+    0,
+  );
+  const socket = await open();
+  socket.write('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok\0 no HTTP\r\n\r\n');
+  const answer = Buffer.concat(await Array.fromAsync(socket)).toString();
+  expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*served$/);
+});
