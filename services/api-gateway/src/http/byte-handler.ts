@@ -6,6 +6,7 @@ import {
   clientOf,
   dropCallHeaders,
   endWhenIdle,
+  forPeople,
   foreseen,
   type Identity,
   isTusPath,
@@ -95,7 +96,7 @@ async function refuseUpload(parts: GatewayParts, request: IncomingMessage, respo
   const { path } = splitUrl(request.url ?? '/');
   const envelope = await failure(parts, scope.id, thrown, partCodes(path));
   scope.code = envelope.code;
-  const error = AppError.from(foreseen(thrown));
+  const error = AppError.from(forPeople(foreseen(thrown)));
   scope.error = error.code;
   nameError(response, error);
   if (!(await beforeRefusal(request, response))) return;
