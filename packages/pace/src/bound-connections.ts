@@ -30,7 +30,7 @@ export function boundConnections(server: Server, maxConnections: number): void {
       idle.delete(socket);
     });
     if (open < maxConnections) return;
-    const oldest = [...idle].find(isHttp);
+    const oldest = idle.values().find(isHttp);
     if (oldest !== socket) oldest?.destroy();
   });
 }
