@@ -86,6 +86,16 @@ export class Connection {
     this.#write('PING\r\n');
   }
 
+  get isLoggedIn(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#forget();
+    this.#socket.destroy();
+  }
+
   /** Ends the connection once what is under way was sent. */
   close(lastWords = ''): void {
     if (this.#isClosed) return;
@@ -216,10 +226,7 @@ export class Connection {
       process.nextTick(() => this.#socket.uncork());
     }
     this.#socket.write(data, 'latin1');
-    if (this.#socket.writableLength > this.#maxPendingBytes) {
-      this.#forget();
-      this.#socket.destroy();
-    }
+    if (this.#socket.writableLength > this.#maxPendingBytes) this.destroy();
   }
 
   #forget(): void {

@@ -8,6 +8,8 @@ import { createRouter } from './router.ts';
 /** Version of the protocol this server is compatible with: clients choose their features by it. */
 const PROTOCOL_VERSION = '2.9.0';
 const MAX_CONNECTIONS = 1024;
+/** Connections that have not logged in; of more the oldest ends, so that they keep no client out. @internal exported for its test */
+export const MAX_STRANGERS = 100;
 
 export interface EmbeddedNatsOptions {
   /** Default 127.0.0.1; nothing but loopback is offered. */
@@ -56,6 +58,8 @@ export async function startEmbeddedNats(options: EmbeddedNatsOptions = {}): Prom
     };
     const connection = new Connection({ socket, router, info, token, maxPendingBytes });
     connections.add(connection);
+    const strangers = [...connections].filter(({ isLoggedIn }) => !isLoggedIn);
+    if (strangers.length > MAX_STRANGERS) strangers[0]?.destroy();
     socket.once('close', () => connections.delete(connection));
   });
   server.maxConnections = MAX_CONNECTIONS;

@@ -4,6 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import { startEmbeddedNats } from '@wharf/embedded-nats';
 import { makeTempDir, startProcess, waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
+import { MAX_STRANGERS } from '../src/embedded-nats.ts';
 import { connectRaw } from './raw-client.ts';
 
 const started: { stop(): Promise<unknown> }[] = [];
@@ -29,6 +30,16 @@ describe('limits of the embedded bus', () => {
   it('a port that is taken is an error', async () => {
     const { url } = await start();
     await expect(startEmbeddedNats({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
+  });
+
+  it('of many that do not log in the oldest end, and those who do are served meanwhile', async () => {
+    const { url, token } = await start();
+    const client = await connectRaw(url, { auth_token: token });
+    const oldest = await connectRaw(url);
+    for (let count = 0; count < MAX_STRANGERS; count += 1) await connectRaw(url);
+    expect(await oldest.closed()).not.toContain('Authentication Timeout');
+    client.send('PING\r\n');
+    await waitFor('an answer', () => client.received().split('PONG').length === 3);
   });
 
   it('a client that answers no PING is dropped, one that does stays', async () => {

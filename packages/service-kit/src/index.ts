@@ -40,6 +40,7 @@ export { isTusPath, TUS_PATH, tusStatus } from './http/tus.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
 export {
   createInternalTokens,
+  forPeople,
   type Identity,
   type InternalTokens,
   type ServiceIdentity,

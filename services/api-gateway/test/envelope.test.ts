@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { generateContent, type HttpAnswer } from '@wharf/harness';
+import { createInternalTokens } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../src/api/route.ts';
 import { BYTE_ROUTES, ROUTES } from '../src/api/route-table.ts';
@@ -192,6 +193,13 @@ describe('errors of the services', () => {
     expect(setting.json()).toEqual({ code: 400, message: 'record not found', data: null });
     const driver = await gateway.request({ path: '/api/admin/driver/info?driver=__proto__', headers: AS_ADMIN });
     expect(driver.json()).toEqual({ code: 404, message: 'driver [__proto__] not found', data: null });
+    gateway.stubs.answers.clear();
+  });
+
+  it('log nobody out where a service does not believe the gateway, whose clock may be a minute off', async () => {
+    const others = createInternalTokens(Buffer.alloc(32), Date.now);
+    gateway.stubs.answers.set('fs.listEntries', () => others.verify('none of theirs'));
+    expect(await call('/api/fs/list', { path: '/' })).toMatchObject({ code: 500, message: expect.stringContaining('clocks') });
     gateway.stubs.answers.clear();
   });
 

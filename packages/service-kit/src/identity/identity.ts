@@ -44,6 +44,8 @@ const LIFETIME_S = 60;
 const RENEW_BEFORE_S = 30;
 const REMEMBERED_TOKENS = 5_000;
 const AUDIENCE = 'wharf-internal';
+/** Among the details of a refusal: it is of the process that calls, whose proof is not valid. */
+const OF_PROCESS = 'of_process';
 
 /** Makes and checks the tokens by which services tell each other on whose behalf they call. */
 export interface InternalTokens {
@@ -84,6 +86,12 @@ function check(token: string, key: Buffer, now: number): { identity: Identity; e
     const { identity, exp } = z.object({ identity: identitySchema, exp: z.number() }).parse(claims);
     return { identity, expiresAt: exp };
   } catch (cause) {
-    throw new AppError('UNAUTHENTICATED', 'the internal token is not valid', { cause });
+    throw new AppError('UNAUTHENTICATED', 'the internal token is not valid', { details: { [OF_PROCESS]: true }, cause });
   }
+}
+
+/** An error as people are told of it: where one of our processes was refused, whoever it speaks for is logged in all the same. */
+export function forPeople(error: unknown): unknown {
+  if (!AppError.is(error) || error.details[OF_PROCESS] !== true) return error;
+  return new AppError('STORAGE_UNAVAILABLE', 'our services do not know each other: their secrets or clocks differ', { cause: error });
 }

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { connectionsOfPort, type HttpListener, listenHttp } from './http-listener.ts';
 
@@ -22,12 +24,30 @@ const answerOf = async (socket: Socket): Promise<string> => {
   return Buffer.concat(await Array.fromAsync(socket).catch(() => [])).toString();
 };
 
-it('connections that say nothing do not take the handles that storages need: beyond a bound they are closed', async () => {
-  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { maxConnections: 2 });
-  const [first] = [await open(), await open()];
-  expect(await answerOf(await open())).toBe('');
-  expect(await answerOf(first)).toContain('served');
+it('connections that say nothing neither take the handles that storages need, nor keep others out: the oldest ends for a new one', async () => {
+  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { maxConnections: 3 });
+  const [silent, asked] = [await open(), await open()];
+  asked.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(asked, 'data');
+  const [newest] = [await open()];
+  await once(silent.resume(), 'close');
   expect(await answerOf(await open())).toContain('served');
+  expect(await answerOf(newest)).toContain('served');
+});
+
+it('of a full port no connection ends on which something is under way: a new one is closed', async () => {
+  const waiting: ServerResponse[] = [];
+  listener = await listenHttp((_request, response) => void waiting.push(response), '127.0.0.1', 0, { maxConnections: 2 });
+  const asking: Socket[] = [];
+  for (let number = 1; number <= 2; number += 1) {
+    const socket = await open();
+    asking.push(socket);
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    while (waiting.length < number) await setImmediate();
+  }
+  expect(await answerOf(await open())).toBe('');
+  for (const response of waiting) response.end('served');
+  for (const socket of asking) expect(String(await once(socket, 'data'))).toContain('served');
 });
 
 it('a port takes no more connections than the handles and the heap of its process allow', () => {
@@ -104,4 +124,21 @@ it.each(['Host: a.example:5244', 'Host: [::1]:80', 'Host:', 'Host: a_b', 'Host: 
 it('one of an earlier version names no host and expects nothing', async () => {
   listener = await listenHttp((_request, response) => void response.end('served'), '127.0.0.1', 0);
   expect(await said('GET / HTTP/1.0\r\nExpect: more\r\n\r\n')).toContain('served');
+});
+
+it('what is no HTTP behind a whole request takes its answer from nobody, and the connection ends with that', async () => {
+  listener = await listenHttp(
+    (request, response) =>
+      void request.resume().once('end', async () => {
+        // What came with it is read by then.
+        await setImmediate();
+        response.end('served');
+      }),
+    '127.0.0.1',
+    0,
+  );
+  const socket = await open();
+  socket.write('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok\0 no HTTP\r\n\r\n');
+  const answer = Buffer.concat(await Array.fromAsync(socket)).toString();
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*served$/s);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
-import { pacePieces } from '@wharf/pace';
+import { boundConnections, pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { holdReading } from './hold-reading.ts';
 import { IdentifiedResponse } from './identified-response.ts';
@@ -41,7 +41,7 @@ export interface HttpListener {
 }
 
 /**
- * Listens on one port. More connections than `maxConnections` are closed unread.
+ * Listens on one port, which takes `maxConnections`.
  *
  * @param options.share of a port that strangers reach: what one of them may have. Others take the headers of a request that a gateway hands on
  * @throws the system's error when the port is taken
@@ -80,8 +80,8 @@ export async function listenHttp(
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = maxHeaders + 1;
-  server.maxConnections = maxConnections;
   if (share) server.on('connection', shareConnections(share, maxConnections));
+  boundConnections(server, maxConnections);
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;

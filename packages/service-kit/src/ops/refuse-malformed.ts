@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { failureEnvelope } from '../http/envelope.ts';
@@ -14,10 +15,16 @@ const NOT_HTTP = { status: '400 Bad Request', message: 'this is no HTTP request'
 
 /**
  * Answers what the HTTP parser refuses. Which route was meant is not known, so the answer has a status of its own and an envelope as its
- * body. A listener for `clientError` of a server.
+ * body. What is refused behind a whole request is none of it: that one has its own answer, and the connection ends with it. A listener for `clientError` of
+ * a server.
  */
 export function refuseMalformed(error: Error & { code?: string }, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || hasBegunAnswer(socket)) return void socket.destroy();
+  const answer = answerOn(socket);
+  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) return void socket.destroy();
+  if (answer?.req.complete) {
+    answer.shouldKeepAlive = false;
+    return void socket.pause();
+  }
   const { status, message } = REFUSALS[error.code ?? ''] ?? NOT_HTTP;
   const body = JSON.stringify(failureEnvelope(new AppError('INVALID_ARGUMENT', message)));
   const head = [
@@ -34,8 +41,8 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Duplex
   socket.once('close', () => clearTimeout(limit));
 }
 
-/** Whether an answer is on its way that another one must not be put into. */
-function hasBegunAnswer(socket: Duplex): boolean {
+/** The answer that another one must not be put into, if there is one. */
+function answerOn(socket: Duplex): ServerResponse | undefined {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
-  return typeof answer === 'object' && answer !== null && Reflect.get(answer, 'headersSent') === true;
+  return typeof answer === 'object' && answer !== null ? (answer as ServerResponse) : undefined;
 }

@@ -8,6 +8,7 @@ import {
   type EnvelopeCodes,
   failureEnvelope,
   foreseen,
+  forPeople,
   nameError,
   sayWhenToComeAgain,
   successEnvelope,
@@ -38,7 +39,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
 
   const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, isAllowed: boolean) => {
     const scope = parts.scopes.of(request);
-    const error = AppError.from(foreseen(thrown));
+    const error = AppError.from(forPeople(foreseen(thrown)));
     const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.of(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
@@ -132,7 +133,7 @@ export async function failure(
   codes?: EnvelopeCodes,
   data?: unknown,
 ): Promise<Envelope> {
-  const error = foreseen(thrown);
+  const error = forPeople(foreseen(thrown));
   if (!AppError.is(error)) parts.kit.logger.error({ err: error, requestId }, 'unforeseen error');
   const envelope = failureEnvelope(AppError.from(error), { codes, data });
   return { ...envelope, message: await parts.mask(envelope.message) };

@@ -7,6 +7,7 @@ import {
   dropCallHeaders,
   endWhenIdle,
   foreseen,
+  forPeople,
   type Identity,
   isTusPath,
   nameError,
@@ -24,7 +25,7 @@ import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { dropHopHeaders } from './hop-by-hop.ts';
 import { createPassDownload } from './pass-download.ts';
-import { createPassUpload, isPlainUpload, notHttp } from './pass-upload.ts';
+import { createPassUpload, isPlainUpload, notHttp, passPiped } from './pass-upload.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 
 /** What is below it is no status of an answer. */
@@ -95,7 +96,7 @@ async function refuseUpload(parts: GatewayParts, request: IncomingMessage, respo
   const { path } = splitUrl(request.url ?? '/');
   const envelope = await failure(parts, scope.id, thrown, partCodes(path));
   scope.code = envelope.code;
-  const error = AppError.from(foreseen(thrown));
+  const error = AppError.from(forPeople(foreseen(thrown)));
   scope.error = error.code;
   nameError(response, error);
   if (!(await beforeRefusal(request, response))) return;
@@ -146,7 +147,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
     onError(cause instanceof Error ? cause : new Error(String(cause)), request, response).catch(() => response.destroy());
   const download = async (request: IncomingMessage, response: ServerResponse) => {
     try {
-      if (!(await downloads.pass(request, response))) await (await proxy)(request, response);
+      if (!(await downloads.pass(request, response))) await proxied(request, response);
     } catch (cause) {
       await onThrown(cause, request, response);
     }
@@ -182,6 +183,10 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       ],
     }),
   );
+  const proxied = async (request: IncomingMessage, response: ServerResponse) => {
+    passPiped(request);
+    await (await proxy)(request, response);
+  };
   return {
     serve(request, response, call) {
       // Who calls was looked up: the client may have gone meanwhile.
@@ -202,7 +207,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       if (isPlainDownload(request)) void download(request, response);
       else if (isPlainUpload(request))
         passUpload(request, response, (cause) => void onError(cause, request, response).catch(() => response.destroy()));
-      else void proxy.then((pass) => pass(request, response)).catch((cause: unknown) => onThrown(cause, request, response));
+      else void proxied(request, response).catch((cause: unknown) => onThrown(cause, request, response));
     },
     close() {
       agent.destroy();

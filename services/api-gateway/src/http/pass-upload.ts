@@ -4,6 +4,8 @@ import { passedHeaders } from './hop-by-hop.ts';
 
 /** With so much of a body waiting for the data plane, the client waits, in bytes. */
 const MAX_WAITING_BYTES = 512 * 1024;
+/** What a piece counts at least: one of a single byte takes as much memory, in bytes. */
+const PIECE_BYTES = 1024;
 
 /**
  * Hands on what a client uploads, and what the data plane answers. The memory of each chunk is used again as soon as the system has it. While the
@@ -58,12 +60,27 @@ export function isPlainUpload({ method, headers }: IncomingMessage): boolean {
   return method === 'PUT' && headers['transfer-encoding'] === undefined && headers['content-length'] !== undefined;
 }
 
+/** Has a proxy, which pipes a request, hand on its body in the same way: a pipe counts bytes alone. */
+export function passPiped(request: IncomingMessage): void {
+  let stop = () => {};
+  Object.assign(request, {
+    pipe(outgoing: ClientRequest) {
+      stop = passBody(request, outgoing);
+      return outgoing.once('close', stop);
+    },
+    unpipe() {
+      stop();
+      return request;
+    },
+  });
+}
+
 /** @returns what ends it; what still comes then is left to the server */
 function passBody(request: IncomingMessage, outgoing: ClientRequest): () => void {
   let waitingBytes = 0;
   let isGathering = false;
   const onData = (chunk: Buffer) => {
-    const { byteLength } = chunk;
+    const weight = Math.max(chunk.byteLength, PIECE_BYTES);
     // What comes in one turn of the event loop goes out together.
     const { socket } = outgoing;
     if (!isGathering && socket) {
@@ -74,10 +91,10 @@ function passBody(request: IncomingMessage, outgoing: ClientRequest): () => void
         socket.uncork();
       });
     }
-    waitingBytes += byteLength;
+    waitingBytes += weight;
     if (waitingBytes >= MAX_WAITING_BYTES) request.pause();
     outgoing.write(chunk, () => {
-      waitingBytes -= byteLength;
+      waitingBytes -= weight;
       freeChunk(chunk);
       if (waitingBytes < MAX_WAITING_BYTES && !isOver) request.resume();
     });

@@ -7,6 +7,7 @@ import {
   type EnvelopeCodes,
   endWhenIdle,
   foreseen,
+  forPeople,
   inSpan,
   isTusPath,
   onceClosed,
@@ -133,7 +134,7 @@ async function serve(
     });
   } catch (thrown) {
     const { cause: error, snapshot } = thrown instanceof UploadFailure ? thrown : { cause: thrown, snapshot: undefined };
-    const refusal = AppError.from(foreseen(error));
+    const refusal = AppError.from(forPeople(foreseen(error)));
     if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
     // Whatever the request still holds, such as a file that was opened and not read.
     gone.abort();

@@ -9,6 +9,8 @@ import { closeTogether } from '@wharf/pace';
  * transfers for ever. Longer than a reader may take nothing, whose file is open meanwhile.
  */
 const IDLE_MS = 330_000;
+/** Connections of a relay at a time: each takes two handles of the process, whoever of this machine makes it. */
+const MAX_CONNECTIONS = 1_000;
 
 /** A port of this machine that leads to one server. */
 export interface Relay {
@@ -54,6 +56,7 @@ export async function openRelay(
     }
   };
   const server = createServer({ noDelay: true }, (inner) => void pass(inner));
+  server.maxConnections = MAX_CONNECTIONS;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   // Such as that no file handle is left for a connection: the next one may have one.

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { boundConnections } from './bound-connections.ts';
+
+const server = createServer((_request, response) => void response.end('served'));
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+const open = async (): Promise<Socket> => {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+};
+const said = async (socket: Socket, text: string): Promise<string> => {
+  socket.write(text);
+  return String(await once(socket, 'data'));
+};
+
+it('of a full server the connection ends on which nobody has asked for anything for the longest time, and no tunnel', async () => {
+  server.on('connect', (_request, tunnel: Socket) => {
+    tunnel.on('error', () => undefined).pipe(tunnel);
+    tunnel.write('tunnel');
+  });
+  boundConnections(server, 3);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const tunnel = await open();
+  expect(await said(tunnel, 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n')).toBe('tunnel');
+  const silent = await open();
+  const ended = once(silent.resume(), 'close');
+  const asking = await open();
+  await ended;
+  for (let count = 0; count < 2; count += 1) expect(await said(asking, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toContain('served');
+  expect(await said(tunnel, 'still here')).toBe('still here');
+});
