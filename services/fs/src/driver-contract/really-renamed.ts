@@ -51,7 +51,7 @@ export async function findReplaced<Found>(
     if (pauseMs > 0) await wait(pauseMs);
     const found = await find();
     if (found === undefined || !isBefore(found)) return found;
-    if (!(await isLeft())) return find();
+    if (!(await isLeft())) return pauseMs === 0 ? found : find();
   }
   throw storageError('STORAGE_UNAVAILABLE', new Error('the server did not replace the file, and says that it did'));
 }

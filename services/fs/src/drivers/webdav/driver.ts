@@ -39,6 +39,9 @@ import type { Resource } from './resources.ts';
 /** So often the name may be given to something else between a question and its answer, or a look and a move. */
 const MAX_TRIES = 100;
 
+/** What was written right before it gets its name is dated no longer ago, in milliseconds, where nobody gave it a date and clocks agree. */
+const NEW_WITHIN_MS = 2_000;
+
 /** What a server can do. */
 interface Server extends ServerTraits {
   readonly quota: Quota | undefined;
@@ -347,6 +350,7 @@ export class WebdavDriver implements StorageDriver {
     { overwrite, beforePublish }: Publishing,
     call: Call,
   ): Promise<Resource | undefined> {
+    const begunAtMs = Date.now();
     // A name is taken for free until the server says that it is not.
     let there = beforePublish ? await this.#client.find(path, call) : undefined;
     let isAnswered = beforePublish === undefined;
@@ -373,12 +377,11 @@ export class WebdavDriver implements StorageDriver {
           await this.#move(place, path, isFolder, before !== undefined, call);
           // While the next one replaces it, there may be nothing for a moment.
           const find = () => this.#client.find(path, {}).catch(() => undefined);
-          if (before === undefined) return find();
-          return findReplaced(
-            (found) => isSame(before, found),
-            find,
-            async () => (await this.#client.find(place, {})) !== undefined,
-          );
+          // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
+          const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) =>
+            kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;
+          const isBefore = (found: Resource) => (before ? isSame(before, found) : isOld(found));
+          return findReplaced(isBefore, find, async () => (await this.#client.find(place, {})) !== undefined);
         });
       } catch (error) {
         if (error instanceof Lost || isAway(error)) throw error;

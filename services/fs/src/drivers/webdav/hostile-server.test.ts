@@ -306,6 +306,7 @@ it.each([
 
 it.each([
   ['did not do, is told', 'STORAGE_UNAVAILABLE'],
+  ['did not do, though nobody had looked before, is told', 'STORAGE_UNAVAILABLE'],
   ['shows late, is done', undefined],
 ] as const)('an upload over a file of its size, whose move a server says it did, and %s', async (what, code) => {
   let isMoved = false;
@@ -322,7 +323,8 @@ it.each([
     if (url.includes('.wharf-tmp') && !isLeft) return void response.writeHead(404).end();
     answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('"x"', isLeft ? '"old"' : '"new"')}</D:multistatus>`);
   });
-  const storing = put(driver, '/file', '!', { overwrite: true, beforePublish: async () => undefined });
+  const beforePublish = what.includes('nobody') ? undefined : async () => undefined;
+  const storing = put(driver, '/file', '!', { overwrite: true, beforePublish });
   if (code === undefined) expect(await storing).toMatchObject({ version: 'new', sizeBytes: 1 });
   else {
     expect(await failure(storing)).toMatchObject({ code });
