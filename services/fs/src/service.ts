@@ -151,7 +151,7 @@ export function createFsService(
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
   const folderCache = createFolderCache(clock, keeper.noteListing);
   const links = createKeptLinks(machineClock);
-  const forget = forgetIn(mounts, folderCache, links);
+  const forget = forgetIn(mounts, folderCache, links, { forget: keeper.noteElsewhere });
   const feed = isAlone ? undefined : createFeed(kit, models, forget, replica);
   const publish = (paths: readonly VirtualPath[]) => {
     links.forget([...paths, ...mounts.shownAt(paths)]);

@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
+import { giveWay } from '@wharf/pace';
+import type { EntryName } from '@wharf/paths';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeDirectory } from '../../src/domain/changing/operations/make-directory.ts';
 import { removeEntries } from '../../src/domain/changing/operations/remove-entries.ts';
@@ -236,6 +238,45 @@ describe('a build', () => {
     await world.build();
     await world.finds('new', ['/90/new']);
     expect(await world.found('file')).toHaveLength(100);
+  });
+
+  it.each([
+    ['through another replica', {}],
+    ['by other programs, and listed', { auto_update_index: 'true' }],
+  ] as const)('shows what is changed %s while its folder is read', async (_, settings) => {
+    const driver = createTestDriver('Plain', ['listNames', 'statMany'], { no_cache: true });
+    let isChanged = false;
+    let isQueued = false;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async requeue(...asked) {
+        await index.requeue(...asked);
+        isQueued = true;
+      },
+      // It is asked when the folder was listed.
+      async children(path) {
+        if (path === '/d' && !isChanged) {
+          isChanged = true;
+          await driver.storeOf().write(mpath('/d/new'), bytesOf(''), { overwrite: true });
+          const { generation } = await index.readState();
+          if ('auto_update_index' in settings) {
+            await world.list('/d');
+            for (let turns = 0; turns < 5_000 && !isQueued; turns += 1) await giveWay();
+          } else {
+            await index.put(path, [{ name: 'new' as EntryName, isDirectory: false, sizeBytes: 0 }], generation);
+            world.keeper.noteElsewhere([vpath('/d/new')]);
+          }
+        }
+        return index.children(path);
+      },
+    });
+    const storages = [{ mount_path: '/', driver: 'Plain' }];
+    const world = await open({ around, tree: { storages, drivers: [driver.definition], settings } });
+    await driver.storeOf().write(mpath('/d/old'), bytesOf(''), { overwrite: true });
+    world.keeper.wake();
+    await world.build();
+    world.keeper.wake();
+    await world.finds('', ['/d', '/d/new', '/d/old']);
   });
 
   it('leaves out what no path leads to: a name too deep to be asked for', async () => {
@@ -514,11 +555,14 @@ describe('the index follows', () => {
     expect(seen).toBeLessThan(200);
   });
 
-  it('others where the index never takes one of them', async () => {
+  it.each([
+    ['as if it were away', new AppError('STORAGE_UNAVAILABLE', 'the search index is not available')],
+    ['for a reason that nobody knows', new Error('odd')],
+  ])('others where the index never takes one of them, %s', async (_, failure) => {
     const around = (index: SearchIndex): SearchIndex => ({
       ...index,
       async put(directory, entries, generation) {
-        if (entries.some(({ name }) => name === 'odd')) throw new AppError('STORAGE_UNAVAILABLE', 'the search index is not available');
+        if (entries.some(({ name }) => name === 'odd')) throw failure;
         await index.put(directory, entries, generation);
       },
     });
@@ -527,6 +571,7 @@ describe('the index follows', () => {
     await world.build();
     for (const path of ['/odd', '/one', '/two']) await world.memory.put(path);
     world.keeper.noteChanges(['/odd', '/one', '/two'].map(vpath));
+    world.keeper.wake();
     await world.finds('', ['/before', '/one', '/two']);
     expect(world.errors.length).toBeGreaterThan(0);
   });

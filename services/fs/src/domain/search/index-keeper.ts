@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { joinPath, type VirtualPath } from '@wharf/paths';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -7,7 +8,7 @@ import { createIndexCommands, type IndexCommands } from './index-commands.ts';
 import { createIndexProgress, type IndexProgress } from './index-progress.ts';
 import { createIndexWalker } from './index-walker.ts';
 import { createNotedChanges, type NotedChanges } from './noted-changes.ts';
-import { createNotedListings } from './noted-listings.ts';
+import { createNotedListings, type NotedListings } from './noted-listings.ts';
 import { repeatable } from './repeatable.ts';
 import type { SearchIndex } from './search-index.ts';
 
@@ -32,6 +33,8 @@ export interface IndexKeeperOptions {
 export interface IndexKeeper extends ChangeNotes, IndexCommands {
   /** The index. @throws AppError UNSUPPORTED_OPERATION `search not available` | STORAGE_UNAVAILABLE */
   index(snapshot: Snapshot): Promise<SearchIndex>;
+  /** What another replica has changed, and follows in the index: what is being read here for the index may be older. */
+  noteElsewhere(paths: readonly VirtualPath[]): void;
   /** A folder was listed in its storage; with `auto_update_index` its index follows. */
   readonly noteListing: OnListed;
   /** There may be something to do: the configuration changed, or a job was ordered. */
@@ -63,7 +66,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const apply = applying(onError);
   const walker = createIndexWalker({
     ...options,
-    folderCache: { read: (located, read) => options.folderCache().read(located, read) },
+    folderCache: following(options.folderCache, listings),
     async onProgress(index) {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);
@@ -87,7 +90,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const noted = changes.take();
     if (walker.isWalking()) for (const paths of noted) overtaken.note(...paths);
     await apply(changes, noted, index, current);
-    await listings.queueFolders(index);
+    await listings.queueFolders(index, walker.isReading);
     work();
   }, onError);
   const workOff = repeatable(async () => {
@@ -101,7 +104,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (!isClosed) workOff.run();
   };
   const goOn = () => {
-    // What could not be followed waits.
+    // What could not be followed waits, and what was listed while it was read.
     if (!isClosed) follow.run();
     work();
   };
@@ -123,6 +126,9 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       changes.note(source, target);
       follow.run();
     },
+    noteElsewhere(paths) {
+      if (walker.isWalking()) for (const path of paths) overtaken.note(path);
+    },
     noteListing(path, { names }) {
       if (settings.isAutomatic() && !isClosed && listings.note(path, names)) follow.run();
     },
@@ -137,6 +143,17 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       walker.interrupt();
       await Promise.all([follow.idle(), workOff.idle()]);
       await close();
+    },
+  };
+}
+
+/** What the walk reads of folders: it may be this very listing that was noted. */
+function following(folderCache: () => FolderCache, listings: NotedListings): Pick<FolderCache, 'read'> {
+  return {
+    async read(located, read) {
+      const folder = await folderCache().read(located, read);
+      listings.follow(joinPath(located.mountedAt, located.path as string as VirtualPath), folder.names);
+      return folder;
     },
   };
 }
@@ -192,7 +209,7 @@ function applying(onError: (error: unknown) => void) {
     try {
       await applyChanges(index, snapshot, each(), { onFailure });
     } catch (error) {
-      if (AppError.is(error, 'STORAGE_UNAVAILABLE')) for (const paths of taken.slice(begun)) notes.note(...paths);
+      for (const paths of taken.slice(begun)) notes.note(...paths);
       if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
       problem = error;
     } finally {

@@ -48,6 +48,8 @@ export interface IndexWalker {
   walk(index: SearchIndex): Promise<boolean>;
   /** Whether a folder is being listed for the index. */
   isWalking(): boolean;
+  /** Whether this folder is. */
+  isReading(path: VirtualPath): boolean;
   /** Lets go after the folders under way. */
   interrupt(): void;
 }
@@ -56,6 +58,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
   let abort: AbortController | undefined;
   /** The job that this process has begun with, by generation and order. */
   let begun = '';
+  const reading = new Set<VirtualPath>();
 
   const walkOn = async (index: SearchIndex, runs: FolderRuns, signal: AbortSignal): Promise<void> => {
     let tally = newTally();
@@ -106,7 +109,10 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
         await runs.read(
           queued.map(({ path }) => ({ path, place: placeOf(path) })),
-          (path, reading) => walkFolder({ ...walk, signal: reading }, path, tally, options),
+          async (path, signal) => {
+            reading.add(path);
+            await walkFolder({ ...walk, signal }, path, tally, options).finally(() => reading.delete(path));
+          },
         );
       }
       const followed = await options.betweenPortions(index, snapshot, (path) => runs.stands(placeOf(path)));
@@ -141,6 +147,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       return true;
     },
     isWalking: () => abort !== undefined,
+    isReading: (path) => reading.has(path),
     interrupt: () => abort?.abort(),
   };
 }

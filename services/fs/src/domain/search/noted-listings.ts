@@ -16,13 +16,23 @@ export interface NotedListings {
   clear(): void;
   /** Every listing is news again. */
   forget(): void;
-  /** Queues the folders that wait, where the index has them. */
-  queueFolders(index: SearchIndex): Promise<void>;
+  /** The index follows this listing: if it is the one that waits, nothing does. */
+  follow(path: VirtualPath, names: readonly string[]): void;
+  /**
+   * Queues the folders that wait, where the index has them. What the index has not taken waits on.
+   *
+   * @param isRead whether a folder is being read for the index: its end would take it off the queue, so it waits on
+   */
+  queueFolders(index: SearchIndex, isRead: (path: VirtualPath) => boolean): Promise<void>;
 }
 
 export function createNotedListings(): NotedListings {
   const waiting = new Map<VirtualPath, number>();
   const seen = new LRUCache<VirtualPath, number>({ max: REMEMBERED_LISTINGS });
+  const settle = (path: VirtualPath, print: number) => {
+    seen.set(path, print);
+    if (waiting.get(path) === print) waiting.delete(path);
+  };
   return {
     note(path, names) {
       if (waiting.size >= MAX_LISTINGS) return false;
@@ -34,15 +44,18 @@ export function createNotedListings(): NotedListings {
     size: () => waiting.size,
     clear: () => waiting.clear(),
     forget: () => seen.clear(),
-    async queueFolders(index) {
+    follow(path, names) {
+      const print = waiting.get(path);
+      if (print !== undefined && print === printOf(names)) settle(path, print);
+    },
+    async queueFolders(index, isRead) {
       if (waiting.size === 0) return;
-      const noted = [...waiting];
-      waiting.clear();
       const { generation } = await index.readState();
-      for (const [path, print] of noted) {
-        seen.set(path, print);
+      for (const [path, print] of [...waiting]) {
         const folder = await index.findFolder(path);
+        if (isRead(path)) continue;
         if (folder && folder.depth !== 0) await index.requeue(path, generation, false);
+        settle(path, print);
       }
     },
   };

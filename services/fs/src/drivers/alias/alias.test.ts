@@ -284,7 +284,7 @@ describe('alias: files that are open below', () => {
 
   describe('a first folder that says once that it does not have a file', () => {
     /** Two folders of which the first, or both, have a file that the first one denies when it is asked for it at first. */
-    async function openDenying(policy: string, isInBoth: boolean) {
+    async function openDenying(policy: string, isInBoth: boolean, rest: { readonly write?: undefined } = {}) {
       const [first, second] = [new MemoryDriver(), new MemoryDriver()];
       await put(first, '/file', 'text');
       if (isInBoth) await put(second, '/file', 'text');
@@ -294,7 +294,7 @@ describe('alias: files that are open below', () => {
         return first.stat(path, options);
       };
       const folders = new Map<string, StorageDriver>([
-        ['/a', decorated({ ...operationsOf(first), stat })],
+        ['/a', decorated({ ...operationsOf(first), stat, ...rest })],
         ['/b', second],
       ]);
       const openMount = async (path: string) => folders.get(path) as StorageDriver;
@@ -315,6 +315,12 @@ describe('alias: files that are open below', () => {
     it('is believed when it shows the file later, where nothing may be replaced', async () => {
       const { driver, first, second } = await openDenying('first', false);
       Object.assign(first, { write: () => Promise.reject(storageError('ENTRY_EXISTS')) });
+      await refuses('ENTRY_EXISTS', put(driver, '/file', 'new!!', { overwrite: false }));
+      expect([await textOf(driver, '/file'), await namesIn(second, '/')]).toEqual(['text', []]);
+    });
+
+    it('has what was written to a later one taken away again, where nothing may be replaced', async () => {
+      const { driver, second } = await openDenying('first', false, { write: undefined });
       await refuses('ENTRY_EXISTS', put(driver, '/file', 'new!!', { overwrite: false }));
       expect([await textOf(driver, '/file'), await namesIn(second, '/')]).toEqual(['text', []]);
     });

@@ -227,8 +227,12 @@ class AliasDriver implements StorageDriver {
       const entry = await first.finally(() => writes.firsts.delete(first));
       // A storage may have all of a content, and say so, before it asks for its end.
       const sha256 = noteSent(writes, sent);
-      for (const { driver } of more) await passOn(driver, before, sha256);
-      for (const { driver } of await this.#hiding(where, target.place, options)) await passOn(driver, before, sha256);
+      const hiding = await this.#hiding(where, target.place, options).catch(async (error: unknown) => {
+        // A refusal leaves nothing that shows once the other one is gone. What another write has put there meanwhile is its own.
+        if (there.length === 0) await target.driver.remove?.(where.path, { recursive: false, onlyIf: entry }).catch(() => undefined);
+        throw error;
+      });
+      for (const { driver } of [...more, ...hiding]) await passOn(driver, before, sha256);
       return entry;
     } finally {
       writes.running -= 1;

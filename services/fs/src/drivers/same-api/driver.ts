@@ -8,7 +8,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
-import { findRenamed } from '../../driver-contract/really-renamed.ts';
+import { findRenamed, findReplaced, removeReally } from '../../driver-contract/really-renamed.ts';
 import type {
   BeforePublish,
   ByteRange,
@@ -249,7 +249,8 @@ export class SameApiDriver implements StorageDriver {
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
       if (!recursive) call.commit();
-      await this.#client.remove(parentPath(path), name, call);
+      const find = () => this.#client.find(path, call).then((left) => left && said(left));
+      await removeReally(said(there), () => this.#client.remove(parentPath(path), name, call), find);
     });
   }
 
@@ -265,10 +266,7 @@ export class SameApiDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         await this.#move(from, to, options.overwrite && there !== undefined);
-        const find = async (path: MountPath) => {
-          const found = await this.#client.find(path, {});
-          return found && said(found);
-        };
+        const find = (path: MountPath) => this.#client.find(path, {}).then((found) => found && said(found));
         return toEntry(nameAt(to), await findRenamed(said(source), from, to, find));
       }),
     );
@@ -285,7 +283,7 @@ export class SameApiDriver implements StorageDriver {
         if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
         if (there && (source.isDirectory || !options.overwrite)) throw storageError('ENTRY_EXISTS');
         if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
-        await this.#copyAside(from, to, there !== undefined, call);
+        await this.#copyAside(from, to, there, call);
         return toEntry(nameAt(to), await this.#get(to, {}));
       }),
     );
@@ -335,7 +333,7 @@ export class SameApiDriver implements StorageDriver {
       throwIfAborted(call.signal);
       call.commit();
       await this.#locks.run(path, () =>
-        this.#placeSurely(place, path, (replaces) => this.#client.rename(place, nameAt(path), replaces, {}), overwrite),
+        this.#placeSurely(place, path, (replaces) => this.#client.rename(place, nameAt(path), replaces, {}), overwrite, there),
       );
     } catch (error) {
       if (!(error instanceof Lost)) await this.#discard(place);
@@ -347,9 +345,15 @@ export class SameApiDriver implements StorageDriver {
    * Gives what is at a place of ours its name. Where nobody says how it went, a look does: a gateway that replaces may remove first, and where it came no
    * further, the rest is done.
    *
-   * @throws Lost
+   * @param before what had the name. @throws Lost; as findReplaced()
    */
-  async #placeSurely(place: MountPath, path: MountPath, move: (replaces: boolean) => Promise<void>, replaces: boolean): Promise<void> {
+  async #placeSurely(
+    place: MountPath,
+    path: MountPath,
+    move: (replaces: boolean) => Promise<void>,
+    replaces: boolean,
+    before: RemoteEntry | undefined,
+  ): Promise<void> {
     try {
       await move(replaces);
     } catch (error) {
@@ -359,17 +363,24 @@ export class SameApiDriver implements StorageDriver {
       });
       if (source === undefined && target !== undefined) return;
       if (source === undefined || target !== undefined) throw error;
-      await move(false).catch((failure: unknown) => {
+      return move(false).catch((failure: unknown) => {
         throw replaces ? new Lost(failure) : failure;
       });
     }
+    if (!before) return;
+    const find = (at: MountPath) => this.#client.find(at, {});
+    await findReplaced(
+      (found) => isSame(before, found),
+      () => find(path),
+      async () => (await find(place)) !== undefined,
+    );
   }
 
   /**
    * The gateway copies under the same name alone: into a folder of ours beside the target, where the copy gets its name, and from there to its place.
    * Whatever fails, nothing is left.
    */
-  async #copyAside(from: MountPath, to: MountPath, replaces: boolean, call: Call): Promise<void> {
+  async #copyAside(from: MountPath, to: MountPath, there: RemoteEntry | undefined, call: Call): Promise<void> {
     const folder = childPath<MountPath>(parentPath(to), this.#names.next() as EntryName);
     const [name, target] = [nameAt(from), nameAt(to)];
     try {
@@ -379,7 +390,7 @@ export class SameApiDriver implements StorageDriver {
       throwIfAborted(call.signal);
       call.commit();
       const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});
-      await this.#placeSurely(childPath(folder, target), to, move, replaces);
+      await this.#placeSurely(childPath(folder, target), to, move, there !== undefined, there);
     } catch (error) {
       if (!(error instanceof Lost)) await this.#discard(folder);
       throw error;

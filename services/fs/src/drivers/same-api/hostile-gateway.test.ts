@@ -312,6 +312,29 @@ it.each([
   expect(isRenamed).toBe(true);
 });
 
+it.each([
+  ['an upload', '/api/fs/rename', (driver: Required<StorageDriver>) => put(driver, '/file', 'hello', { sizeBytes: 5 })],
+  ['a copy', '/api/fs/move', (driver: Required<StorageDriver>) => driver.copy(at('/old'), at('/file'), { overwrite: true })],
+] as const)('%s over a file of its size, that a gateway says it replaced, and did not, is told', async (_, step, change) => {
+  let isReplaced = false;
+  const { driver } = await openOn(async (request, response) => {
+    if (request.method === 'PUT') return void request.resume().once('end', () => say(response, null));
+    const { path = '' } = JSON.parse(Buffer.concat(await request.toArray()).toString() || '{}') as { path?: string };
+    isReplaced ||= request.url === step;
+    if (request.url !== '/api/fs/get') return say(response, null);
+    say(response, path === '/' ? ROOT : { ...entry(path.slice(1)), raw_url: 'x', provider: 'x' });
+  });
+  await expect(failure(change(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(isReplaced).toBe(true);
+});
+
+it('a removal that a gateway says it did, and did not, is told', async () => {
+  const { driver } = await openOn((request, response) =>
+    say(response, request.url === '/api/fs/get' ? { ...entry('file'), raw_url: 'x', provider: 'x' } : null),
+  );
+  await expect(failure(driver.remove(at('/file'), { recursive: false }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
 it('a gateway that stores less than it was sent has not replaced the old file by then', async () => {
   const changes: (string | undefined)[] = [];
   const { driver } = await openOn((request, response) => {

@@ -6,7 +6,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
-import { findRenamed } from '../../driver-contract/really-renamed.ts';
+import { findRenamed, findReplaced, removeReally } from '../../driver-contract/really-renamed.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
@@ -38,6 +38,9 @@ import type { Resource } from './resources.ts';
 
 /** So often the name may be given to something else between a question and its answer, or a look and a move. */
 const MAX_TRIES = 100;
+
+/** What was written right before it gets its name is dated no longer ago, in milliseconds, where nobody gave it a date and clocks agree. */
+const NEW_WITHIN_MS = 2_000;
 
 /** What a server can do. */
 interface Server extends ServerTraits {
@@ -151,7 +154,7 @@ export class WebdavDriver implements StorageDriver {
       this.#temps.removeLeft();
     } catch (error) {
       throwIfAborted(until);
-      if (AppError.is(error, 'NOT_A_DIRECTORY') || AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+      if (AppError.is(error, 'NOT_A_DIRECTORY') || isAway(error)) throw error;
       // Servers have many words for a file that was taken for a folder.
       const there = await this.#client.find(directory, { signal: until });
       if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
@@ -235,7 +238,8 @@ export class WebdavDriver implements StorageDriver {
       // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
       if (!recursive) call.commit();
       this.#seen.clear();
-      await this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
+      const remove = () => this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
+      await removeReally(there, remove, () => this.#client.find(path, call));
     });
   }
 
@@ -346,6 +350,7 @@ export class WebdavDriver implements StorageDriver {
     { overwrite, beforePublish }: Publishing,
     call: Call,
   ): Promise<Resource | undefined> {
+    const begunAtMs = Date.now();
     // A name is taken for free until the server says that it is not.
     let there = beforePublish ? await this.#client.find(path, call) : undefined;
     let isAnswered = beforePublish === undefined;
@@ -368,9 +373,15 @@ export class WebdavDriver implements StorageDriver {
       try {
         // Of those of this process one comes after the other: some servers look first and move then.
         return await this.#locks.run(path, async () => {
-          await this.#move(place, path, isFolder, there !== undefined, call);
+          const before = there;
+          await this.#move(place, path, isFolder, before !== undefined, call);
           // While the next one replaces it, there may be nothing for a moment.
-          return this.#client.find(path, {}).catch(() => undefined);
+          const find = () => this.#client.find(path, {}).catch(() => undefined);
+          // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
+          const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) =>
+            kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;
+          const isBefore = (found: Resource) => (before ? isSame(before, found) : isOld(found));
+          return findReplaced(isBefore, find, async () => (await this.#client.find(place, {})) !== undefined);
         });
       } catch (error) {
         if (error instanceof Lost || isAway(error)) throw error;

@@ -304,6 +304,52 @@ it.each([
   expect(await driver.rename(at(from), at('/file'), { overwrite: true })).toMatchObject({ name: 'file', sizeBytes: bytes });
 });
 
+it.each([
+  ['did not do, is told', 'STORAGE_UNAVAILABLE'],
+  ['did not do, though nobody had looked before, is told', 'STORAGE_UNAVAILABLE'],
+  ['shows late, is done', undefined],
+] as const)('an upload over a file of its size, whose move a server says it did, and %s', async (what, code) => {
+  let isMoved = false;
+  let looks = 0;
+  const removed: string[] = [];
+  const { driver } = await openOn((request, response) => {
+    const { method, url = '' } = request;
+    isMoved ||= method === 'MOVE';
+    if (method === 'DELETE') removed.push(url.includes('.wharf-tmp') ? 'ours' : url);
+    if (method !== 'PROPFIND') return void request.resume().once('end', () => response.writeHead(201).end());
+    if (url === '/dav/') return answer(response, multistatus());
+    if (isMoved) looks += 1;
+    const isLeft = !isMoved || what.startsWith('did not') || looks < 4;
+    if (url.includes('.wharf-tmp') && !isLeft) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('"x"', isLeft ? '"old"' : '"new"')}</D:multistatus>`);
+  });
+  const beforePublish = what.includes('nobody') ? undefined : async () => undefined;
+  const storing = put(driver, '/file', '!', { overwrite: true, beforePublish });
+  if (code === undefined) expect(await storing).toMatchObject({ version: 'new', sizeBytes: 1 });
+  else {
+    expect(await failure(storing)).toMatchObject({ code });
+    expect(removed).toEqual(['ours']);
+  }
+  expect(isMoved).toBe(true);
+});
+
+it.each([
+  ['says it did, and shows', 204, 'STORAGE_UNAVAILABLE'],
+  ['denies, and shows', 404, 'STORAGE_UNAVAILABLE'],
+  ['says it did, and shows for a while', 204, undefined],
+] as const)('a removal that a server %s is told', async (what, status, code) => {
+  let looks = 0;
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'DELETE') return void response.writeHead(status).end();
+    looks += 1;
+    if (what.endsWith('while') && looks > 2) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(request.url ?? '')}</D:multistatus>`);
+  });
+  const removing = driver.remove(at('/file'), { recursive: false });
+  if (code === undefined) await removing;
+  else expect(await failure(removing)).toMatchObject({ code });
+});
+
 it('a part of a tree that could not be removed is told', async () => {
   const { driver } = await openOn((request, response) => {
     if (request.method === 'PROPFIND') return answer(response, `<D:multistatus xmlns:D="DAV:">${ROOT}</D:multistatus>`);
