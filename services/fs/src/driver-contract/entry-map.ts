@@ -91,12 +91,12 @@ export class EntryMap {
  *
  * @param onEntry is called for each. @throws what it throws
  */
-export async function takeEntries(entries: AsyncIterable<Entry> | Iterable<Entry>, onEntry?: () => void): Promise<EntryMap> {
+export async function takeEntries(entries: AsyncIterable<Entry> | Iterable<Entry>, onEntry?: (entry: Entry) => void): Promise<EntryMap> {
   const taken = new EntryMap();
   const pace = createPace();
   try {
     for await (const entry of entries) {
-      onEntry?.();
+      onEntry?.(entry);
       taken.set(entry);
       await pace.step();
     }

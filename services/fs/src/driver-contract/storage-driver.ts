@@ -34,6 +34,13 @@ export interface CallOptions {
   readonly isPatient?: true | undefined;
   /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */
   readonly seesAll?: true | undefined;
+  /** Of a folder of this machine: told what the names of a long listing take, about, in bytes, before they are taken into memory. What it throws ends the listing. */
+  readonly beforeNames?: ((bytes: number) => void) | undefined;
+}
+
+export interface ListNamesOptions extends CallOptions {
+  /** Of a long folder only that it is one (`isLong`): who asks waits for its turn with such folders, and asks again. Storages that pass it over answer the names. */
+  readonly onlyShort?: true | undefined;
 }
 
 /** Bytes [offsetBytes, offsetBytes + lengthBytes), 0-based; without a length to the end. What lies past the end is left out. */
@@ -244,6 +251,8 @@ export interface NameListing {
   readonly names: EntryName[];
   /** Which of the names are folders. A link is judged by its target at the time of the listing. */
   readonly directories: ReadonlySet<EntryName>;
+  /** With `onlyShort`: it has many names, and none of them is here. */
+  readonly isLong?: true;
 }
 
 /** What a name must not have. */
@@ -371,7 +380,7 @@ export interface StorageDriver {
    * page them, and look only at the entries of the page.
    * @throws as `list`
    */
-  listNames?(directory: MountPath, knownVersion: string | undefined, options?: CallOptions): Promise<NameListing | undefined>;
+  listNames?(directory: MountPath, knownVersion: string | undefined, options?: ListNamesOptions): Promise<NameListing | undefined>;
   /**
    * The entries of these names in their order; those that are gone are left out. Another call may answer the same array.
    * @throws STALE_VERSION; ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder)

@@ -4,6 +4,7 @@ import { appendFile, readdir, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -44,6 +45,51 @@ describe('callers who ask for the same at once', () => {
     await Promise.all(lists.map((list) => list.return?.()));
     // The first thousand entries of each: 5 MB. With all of their names it would be 36.
     expect(grownBytes).toBeLessThan(15_000_000);
+  });
+
+  it('for many long folders take none of the names into memory before they have room for them', { timeout: 120_000 }, async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const name = (index: number) => `${'a long name of a file '.repeat(10)}${index}`;
+    for (let index = 0; index < 2_000; index += 1) fs.writeFileSync(path.join(root, name(index)), '');
+    expect(await driver.listNames(at('/'), undefined, { onlyShort: true })).toMatchObject({ isLong: true, names: [] });
+    const told: number[] = [];
+    const refuse = (bytes: number) => {
+      told.push(bytes);
+      throw new AppError('OVERLOADED', 'no room');
+    };
+    expect(await codeOf(Array.fromAsync(driver.list(at('/'), { beforeNames: refuse })))).toBe('OVERLOADED');
+    expect(told).toEqual([expect.toSatisfy((bytes: number) => bytes > 800_000 && bytes < 1_000_000)]);
+    expect(await Array.fromAsync(driver.list(at('/'), { beforeNames: () => undefined }))).toHaveLength(2_000);
+    fs.rmSync(path.join(root, name(0)));
+    for (let index = 1; index < 1_900; index += 1) fs.rmSync(path.join(root, name(index)));
+    expect(await Array.fromAsync(driver.list(at('/'), { beforeNames: refuse }))).toHaveLength(100);
+    expect((await driver.listNames(at('/'), undefined, { onlyShort: true }))?.names).toHaveLength(100);
+  });
+
+  it('to copy folders have some copied at a time, of which one caller has half', async () => {
+    const { root } = await makeFolders();
+    const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };
+    for (let index = 0; index < 6; index += 1) fs.mkdirSync(path.join(root, `${index}`));
+    const disk = new DiskPool(settings);
+    const gate = Promise.withResolvers<void>();
+    const begun: unknown[] = [];
+    const call: Disk['call'] = (operation, values, ...rest) => {
+      if (operation !== 'copy') return disk.call(operation, values, ...rest);
+      begun.push(values[0]);
+      return gate.promise.then(() => disk.call(operation, values, ...rest));
+    };
+    const { slots } = disk;
+    const driver = await LocalDriver.open(settings, {}, { slots, call, start: (signal) => disk.start(signal), close: () => disk.close() });
+    onTestFinished(() => driver.close());
+    const copy = (index: number, caller: string) =>
+      driver.copy(at(`/${index}`), at(`/copy ${index}`), { overwrite: false, isTree: true, caller });
+    const copies = [copy(0, 'one'), copy(1, 'one'), copy(2, 'one'), copy(3, 'other'), copy(4, 'other'), copy(5, 'third')];
+    await waitFor('four copies to begin', async () => begun.length >= 4);
+    expect(begun).toEqual(['/0', '/1', '/3', '/4']);
+    gate.resolve();
+    await Promise.all(copies);
+    expect(fs.readdirSync(root).filter((each) => each.startsWith('copy'))).toHaveLength(6);
   });
 
   it('each get the whole of a big file, and its handles are closed', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
+import type { ListNamesOptions } from '../../driver-contract/storage-driver.ts';
 import { locate } from '../snapshot/snapshot.ts';
 import { countWork } from '../testing/count-work.ts';
 import { bytesOf, mpath, openTree, vpath } from '../testing/memory-tree.ts';
@@ -227,4 +228,27 @@ it('a change of a path of many segments reads it once', async () => {
   const work = (segments: number) => countWork(() => folderCache.forget([vpath(`/d${'/s'.repeat(segments)}`)]));
   const [once, fourTimes] = [work(400), work(1600)];
   expect(fourTimes).toBeLessThan(4.4 * once);
+});
+
+it('long folders are read some at a time, of which one caller has half', async () => {
+  const driver = createTestDriver('Named');
+  const store = driver.storeOf();
+  const memory = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Named' }] });
+  for (let number = 0; number < 6; number += 1) await store.write(mpath(`/${number}/a`), bytesOf('a'), { overwrite: true });
+  const listNames = store.listNames.bind(store);
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  store.listNames = async (path, version, options: ListNamesOptions = {}) => {
+    if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), isLong: true };
+    begun.push(path);
+    await gate.promise;
+    return listNames(path, version, options);
+  };
+  const read = (folder: string, caller: string) =>
+    memory.folderCache.read(locate(memory.snapshot, vpath(folder)), { refresh: false, signal: undefined, caller });
+  const reads = [read('/0', 'one'), read('/1', 'one'), read('/2', 'one'), read('/3', 'other'), read('/4', 'other'), read('/5', 'third')];
+  await expect.poll(() => begun).toEqual(['/0', '/1', '/3', '/4']);
+  gate.resolve();
+  for (const { names } of await Promise.all(reads)) expect(names).toEqual(['a']);
+  expect(begun).toHaveLength(6);
 });

@@ -2,7 +2,8 @@ import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { createPace, isYounger } from '@wharf/pace';
 import { parentPath, type VirtualPath } from '@wharf/paths';
-import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { createLane, type Lane } from '../../driver-contract/lane.ts';
+import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
@@ -14,7 +15,12 @@ export interface ReadFolderOptions {
   readonly refresh: boolean;
   readonly signal: AbortSignal | undefined;
   readonly isProvisional?: boolean;
+  /** Who has no more than a share of the turns with long folders. Absent: Wharf itself. */
+  readonly caller?: string | undefined;
 }
+
+/** Long folders of one storage whose names are read and sorted at a time: all of them are in memory until then. */
+const LONG_FOLDERS = { size: 4, share: 2 } as const;
 
 /** Reads folders, and keeps of them what their storage allows. */
 export interface FolderCache {
@@ -68,34 +74,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const drivers = numberDrivers();
   const policies = rememberPolicies();
 
-  const usableNames = (key: string, order: EntryOrder): KeptNames | undefined => {
-    const known = kept.get(key);
-    return known && 'version' in known && known.order === orderKey(order) ? known : undefined;
-  };
-
-  /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
-  const readNames = async (
-    key: string,
-    located: Located<Mount>,
-    driver: NamesDriver,
-    order: EntryOrder,
-    { signal, isProvisional }: ReadFolderOptions,
-  ): Promise<Folder> => {
-    const usable = usableNames(key, order);
-    if (isProvisional && usable) return provisional(usable, located, driver);
-    const listed = await driver.listNames(located.path, usable?.version, { signal });
-    if (listed === undefined && usable) return usable.folder;
-    const fresh = listed ?? (await driver.listNames(located.path, undefined, { signal }));
-    if (!fresh) throw new Error('a driver answered no names without a version to compare');
-    const folder: Folder = {
-      names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
-      isDirectory: (name) => fresh.directories.has(name),
-      entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
-    };
-    if (fresh.version !== undefined) kept.keep(key, { version: fresh.version, folder, order: orderKey(order) });
-    onListed(treePathOf(key), folder);
-    return folder;
-  };
+  const { usableNames, readNames } = createNameReads(kept, onListed);
 
   const keepMsOf = ({ mount, path }: Located<Mount>): number =>
     mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
@@ -154,6 +133,62 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     now: kept.now,
     take: (outcome) => takeOver(kept, `${drivers.numberOf(outcome.driver)} ${parentPath(outcome.path)}`, outcome),
   };
+}
+
+/** Reads names under their versions. */
+function createNameReads(kept: KeptFolders, onListed: OnListed) {
+  const longFolders = new WeakMap<StorageDriver, Lane>();
+
+  const usableNames = (key: string, order: EntryOrder): KeptNames | undefined => {
+    const known = kept.get(key);
+    return known && 'version' in known && known.order === orderKey(order) ? known : undefined;
+  };
+
+  /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
+  const readNames = async (
+    key: string,
+    located: Located<Mount>,
+    driver: NamesDriver,
+    order: EntryOrder,
+    { signal, isProvisional, caller }: ReadFolderOptions,
+  ): Promise<Folder> => {
+    const usable = usableNames(key, order);
+    if (isProvisional && usable) return provisional(usable, located, driver);
+    const listed = await driver.listNames(located.path, usable?.version, { signal, onlyShort: true });
+    if (listed === undefined && usable) return usable.folder;
+    if (!listed?.isLong) return folderOf(key, located, driver, order, listed, signal);
+    const turns = longFolders.get(driver) ?? createLane(LONG_FOLDERS);
+    longFolders.set(driver, turns);
+    return turns.run({ signal, caller }, async () => {
+      // Others may have read it meanwhile.
+      const known = usableNames(key, order);
+      const read = await driver.listNames(located.path, known?.version, { signal });
+      return read === undefined && known ? known.folder : folderOf(key, located, driver, order, read, signal);
+    });
+  };
+
+  /** @param listed undefined: to be listed */
+  const folderOf = async (
+    key: string,
+    located: Located<Mount>,
+    driver: NamesDriver,
+    order: EntryOrder,
+    listed: NameListing | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Folder> => {
+    const fresh = listed ?? (await driver.listNames(located.path, undefined, { signal }));
+    if (!fresh) throw new Error('a driver answered no names without a version to compare');
+    const folder: Folder = {
+      names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
+      isDirectory: (name) => fresh.directories.has(name),
+      entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
+    };
+    if (fresh.version !== undefined) kept.keep(key, { version: fresh.version, folder, order: orderKey(order) });
+    onListed(treePathOf(key), folder);
+    return folder;
+  };
+
+  return { usableNames, readNames };
 }
 
 /** Of another caller's listing that failed: a circle is one of the way by which that caller came. Whoever came by another asks for itself. */

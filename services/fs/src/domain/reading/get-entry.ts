@@ -110,7 +110,7 @@ export async function getWithRelated(
   if (known) return { ...known, located };
   const entry = await lookIn(folderCache, beside, located, signal);
   try {
-    const folder = await folderCache.read(beside, { refresh: false, signal });
+    const folder = await folderCache.read(beside, { refresh: false, signal, caller: `user ${actor.id}` });
     const names = await relatedNames(folder, entry.name, isVisible, signal);
     return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
   } catch (error) {

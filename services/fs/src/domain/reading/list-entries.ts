@@ -66,7 +66,13 @@ async function listOnce(
   const isVisible = snapshot.rules.listingFilter(actor, path);
   const mounted = snapshot.table.virtualFolders(path);
   const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
-  const read = await readFolder(snapshot, folderCache, path, { ...options, signal: options.signal, isProvisional }, mounted.length > 0);
+  const read = await readFolder(
+    snapshot,
+    folderCache,
+    path,
+    { ...options, signal: options.signal, isProvisional, caller: `user ${actor.id}` },
+    mounted.length > 0,
+  );
   const folder = read?.folder;
 
   let names = folder?.names ?? [];

@@ -44,8 +44,10 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
       return { rootPath: root.rootPath, names };
     },
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
-    list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean) => reads.list(path, statCount, seesAll),
-    listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),
+    list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean, onlyShort: boolean) =>
+      reads.list(path, statCount, seesAll, onlyShort),
+    listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined, onlyShort: boolean) =>
+      reads.listNames(path, knownVersion, onlyShort),
     statMany: (_signal: AbortSignal, path: MountPath, names: string, ifVersion?: string) => reads.statMany(path, names, ifVersion),
     open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),
     findOnHost: (_signal: AbortSignal, path: MountPath) => reads.findOnHost(path),

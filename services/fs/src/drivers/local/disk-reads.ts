@@ -22,10 +22,15 @@ const INLINE_BYTES = 64 * 1024;
 /** Below this, looking through the handle of the folder is cheaper than checking the way to it twice. */
 const MIN_NAMES_BY_PATH = 6;
 
+/** Names of more letters together are many. */
+const LONG_LENGTH = 256 * 1024;
+
 /** Names travel between threads as one text; none holds a "/". */
 export interface ListedNames {
   readonly version: string | undefined;
   readonly names: string;
+  /** How many letters the names have together, where these are too many for who asked, and none is here. */
+  readonly tooLong?: number;
 }
 
 export interface OpenedFile {
@@ -62,23 +67,31 @@ export class DiskReads {
     return packOne(stats, isLink);
   }
 
-  /** The names of a folder in byte order, and what is known of the first `statCount` of them. @param seesAll hidden ones too */
-  list(path: MountPath, statCount: number, seesAll: boolean): ListedNames & { stats: Float64Array } {
+  /** The names of a folder in byte order, and what is known of the first `statCount` of them. @param seesAll hidden ones too @param onlyShort none of a long one */
+  list(path: MountPath, statCount: number, seesAll: boolean, onlyShort: boolean): ListedNames & { stats: Float64Array } {
     return this.#inFolder(path, (folder) => {
       const names = this.#readNames(folder, this.#showsHidden || seesAll);
+      const tooLong = onlyShort ? longLength(names) : undefined;
+      if (tooLong !== undefined) return { version: undefined, names: '', tooLong, stats: new Float64Array() };
       return { version: undefined, names: names.join('/'), stats: this.#statAll(folder, names.slice(0, statCount)) };
     });
   }
 
-  /** The names with the places of folders among them; undefined when `knownVersion` still holds. */
-  listNames(path: MountPath, knownVersion: string | undefined): (ListedNames & { folders: Uint32Array }) | undefined {
+  /** The names with the places of folders among them; undefined when `knownVersion` still holds. @param onlyShort none of a long one */
+  listNames(path: MountPath, knownVersion: string | undefined, onlyShort: boolean): (ListedNames & { folders: Uint32Array }) | undefined {
     return this.#inFolder(path, (folder) => {
       const stats = folder.stat();
       const version = versionOf(stats);
       if (version === knownVersion) return undefined;
       const isSettled = Number(stats.ctimeMs) < Date.now() - SETTLED_AFTER_MS;
+      // On most file systems what a folder takes tells it without its names. One that was long is taken for long: it waits for its turn.
+      if (onlyShort && Number(stats.size) > 4 * LONG_LENGTH)
+        return { version: undefined, names: '', tooLong: Number(stats.size), folders: new Uint32Array() };
+      const all = fs.readdirSync(folder.prefix, { withFileTypes: true });
+      const tooLong = onlyShort ? longLength(all.map(({ name }) => name)) : undefined;
+      if (tooLong !== undefined) return { version: undefined, names: '', tooLong, folders: new Uint32Array() };
       const dirents = new Map<string, fs.Dirent>();
-      for (const dirent of fs.readdirSync(folder.prefix, { withFileTypes: true })) {
+      for (const dirent of all) {
         if (this.#isListed(folder, dirent.name)) dirents.set(dirent.name, dirent);
       }
       const names = sortNames([...dirents.keys()]);
@@ -286,6 +299,12 @@ type BytesOf = (name: string, stats: fs.Stats) => number | undefined;
 
 /** As `DiskCopies` goes through a folder. */
 const bytesOfCopied: BytesOf = (name, stats) => (isReservedName(name) ? undefined : bytesOnDisk(stats.isFile() ? stats.size : 0));
+
+/** Undefined: they are few. */
+function longLength(names: readonly string[]): number | undefined {
+  const length = names.reduce((sum, name) => sum + name.length + 1, 0);
+  return length > LONG_LENGTH ? length : undefined;
+}
 
 async function addUpFolder(chain: FolderChain, bytesOf: BytesOf, pace: Pace): Promise<number> {
   let sum = 0;

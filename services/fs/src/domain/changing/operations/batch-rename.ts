@@ -1,11 +1,12 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { childPath, type EntryName, type MountPath, parseEntryName } from '@wharf/paths';
+import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { type Operation, requireWrite } from './operation.ts';
+import { callerOf, type Operation, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
+import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
 
 export interface BatchRename {
@@ -20,15 +21,32 @@ const MAX_RENAMES = 10_000;
 /**
  * Gives entries of one folder other names, all of them or none; they may swap.
  *
- * @param queue as of renameAll(). @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH
+ * @param queue as of renameAll(). @param enter the room for the plan; another one is given by tests only
+ * @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH | FAILED_PRECONDITION (too many for one request) | OVERLOADED, beside others
  */
-export async function batchRename(operation: Operation, request: BatchRename, queue?: QueueItems): Promise<void> {
-  const { snapshot, actor, signal } = operation;
+export async function batchRename(operation: Operation, request: BatchRename, queue?: QueueItems, enter = PLANS): Promise<void> {
+  const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
   requireWrite(snapshot, actor, path);
   const wanted = wantedNames(request.rename_objects);
   if (wanted.size === 0) return;
+  const share = enter(callerOf(operation));
+  try {
+    for (const [source, name] of wanted) share.take(PLAN_BYTES.placed(path.length + source.length, path.length + name.length));
+    await renameWanted(operation, path, wanted, queue);
+  } finally {
+    share.leave();
+  }
+}
+
+async function renameWanted(
+  operation: Operation,
+  path: VirtualPath,
+  wanted: ReadonlyMap<EntryName, EntryName>,
+  queue: QueueItems | undefined,
+): Promise<void> {
+  const { snapshot, actor, signal } = operation;
   const located = locate(snapshot, path);
   const folder: RenamedFolder = {
     path,

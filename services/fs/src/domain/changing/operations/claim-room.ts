@@ -134,7 +134,7 @@ async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnTyp
   try {
     return await everythingIn(operation, folder, { seesAll: true });
   } catch (error) {
-    if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [] };
+    if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [], bytes: 0 };
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 import { createPace } from '@wharf/pace';
 import { requirePermission } from '../../access/permissions.ts';
 import { resolvePath } from '../../snapshot/snapshot.ts';
-import type { Operation } from './operation.ts';
+import { callerOf, type Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
 import { type Item, type Placement, planPlacement } from './plan-placement.ts';
+import { PLAN_BYTES, PLANS } from './plan-room.ts';
 
 /** Takes over what no storage can do in one step. */
 export type QueueItems = (items: readonly Item[]) => Promise<void>;
@@ -11,12 +12,28 @@ export type QueueItems = (items: readonly Item[]) => Promise<void>;
 /**
  * Moves or copies entries into another folder of any storage. Everything is checked before the first one is touched; what its storage does
  * in one step is done when this resolves, the rest is queued. A failure leaves what was done or queued before it.
+ *
+ * @param enter the room for the plan; another one is given by tests only. @throws AppError FAILED_PRECONDITION (too many for one request) | OVERLOADED, beside others
  */
-export async function placeEntries(operation: Operation, request: Placement, verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
+export async function placeEntries(
+  operation: Operation,
+  request: Placement,
+  verb: 'move' | 'copy',
+  queue: QueueItems,
+  enter = PLANS,
+): Promise<void> {
   requirePermission(operation.actor, verb);
-  const items = await planPlacement(operation, request, verb);
-  if (verb === 'copy') await placeItems(operation, items, verb, queue);
-  else await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
+  const from = resolvePath(operation.actor, request.src_dir).length;
+  const to = resolvePath(operation.actor, request.dst_dir).length;
+  const share = enter(callerOf(operation));
+  try {
+    for (const { length } of request.names) share.take(PLAN_BYTES.placed(from + length, to + length));
+    const items = await planPlacement(operation, request, verb);
+    if (verb === 'copy') await placeItems(operation, items, verb, queue);
+    else await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
+  } finally {
+    share.leave();
+  }
 }
 
 /** Moves entries that are planned. @param folders what they come from and go to, as the caller names it */

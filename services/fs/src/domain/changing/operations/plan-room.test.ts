@@ -2,10 +2,13 @@ import { expect, it } from 'vitest';
 import { locate } from '../../snapshot/snapshot.ts';
 import { actor, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
+import { batchRename } from './batch-rename.ts';
+import { placeEntries } from './place-entries.ts';
 import { createPlanRoom } from './plan-room.ts';
 import { recursiveMove } from './recursive-move.ts';
 import { regexRename } from './regex-rename.ts';
 import { removeEmptyDirectories } from './remove-empty-directories.ts';
+import { removeEntries } from './remove-entries.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 const MIB = 1024 * 1024;
@@ -71,3 +74,29 @@ it('the look for what is hidden in a tree of many folders finds no room beside o
   await look();
   enter(`user ${actor().id}`).take(2 * MIB);
 });
+
+const QUEUE = async () => undefined;
+const NAMES = Array.from({ length: 300 }, (_, number) => `n${number}`);
+
+it.each([
+  ['remove', (operation, dir, enter) => removeEntries(operation, { dir, names: NAMES }, undefined, enter)],
+  ['copy', (operation, dir, enter) => placeEntries(operation, placing(dir), 'copy', QUEUE, enter)],
+  ['move', (operation, dir, enter) => placeEntries(operation, placing(dir), 'move', QUEUE, enter)],
+  ['batch_rename', (operation, dir, enter) => batchRename(operation, { src_dir: dir, rename_objects: RENAMED }, undefined, enter)],
+  ['regex_rename', (operation, dir, enter) => regexRename(operation, { ...PATTERN, src_dir: dir }, undefined, enter)],
+] as const satisfies readonly Change[])('%s of a list takes room by the length of its paths, and gives it back', async (_verb, change) => {
+  const memory = await openTree({});
+  const deep = `/${Array.from({ length: 18 }, () => 'x'.repeat(200)).join('/')}`;
+  for (const folder of ['/d', deep]) for (const name of NAMES) await memory.put(`${folder}/${name}`, '');
+  const enter = createPlanRoom(4 * MIB);
+  const before = await memory.everything();
+  expect(await refusalOf(change(memory.operation(actor()), deep, enter))).toEqual(TOO_LONG);
+  expect(await memory.everything()).toEqual(before);
+  await change(memory.operation(actor()), '/d', enter);
+  expect(await memory.everything()).not.toEqual(before);
+  enter(`user ${actor().id}`).take(2 * MIB);
+});
+
+type Change = [verb: string, change: (operation: Given[0], dir: string, enter: Given[1]) => Promise<unknown>];
+const placing = (src_dir: string) => ({ src_dir, dst_dir: '/e', names: NAMES, overwrite: false, skip_existing: false });
+const RENAMED = NAMES.map((name) => ({ src_name: name, new_name: `x${name}` }));

@@ -11,8 +11,22 @@ const SHARES = 2;
 /** A plan of no more is not counted: it goes on while long ones take all there is. */
 const UNCOUNTED_BYTES = MIB / 4;
 
-/** What an entry takes, in bytes: in the listing of its folder, among those that are gone through by name, and with its way to another name. Measured, rounded up. */
-export const PLAN_BYTES = { listed: 100, sorted: 320, placed: 1_200 } as const;
+/** Names and paths of so many letters are in what an entry takes. */
+const SHORT_LENGTH = 100;
+/** What each letter beyond that takes, where one of the text is not Latin. */
+const LETTER_BYTES = 2;
+const beyondShort = (length: number) => LETTER_BYTES * Math.max(0, length - SHORT_LENGTH);
+
+/**
+ * What an entry takes, in bytes: in the listing of its folder, among those that are gone through by name, and with its way to another name, or away. Measured,
+ * rounded up. Each takes the length of its name, or of its paths: one is in the tree, and in its storage.
+ */
+export const PLAN_BYTES = {
+  listed: (length: number) => 100 + beyondShort(length),
+  sorted: (length: number) => 320 + beyondShort(length),
+  placed: (...lengths: readonly number[]) => lengths.reduce((sum, length) => sum + 2 * beyondShort(length), 1_200),
+  removed: (length: number) => 320 + 2 * beyondShort(length),
+} as const;
 
 /** What one plan has of the room. */
 export interface PlanShare {
@@ -27,7 +41,7 @@ export type EnterPlan = (caller: string) => PlanShare;
 
 /**
  * Bounds what changes of many entries hold from the first look to the last step, however many are asked for at once: their entries come out of folders, so
- * that a short request may make a long plan. @internal exported for its test
+ * that a short request may make a long plan, and a list of short names in a deep folder is one of long paths. @internal exported for its test
  */
 export function createPlanRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): EnterPlan {
   const takenBy = new Map<string, number>();

@@ -85,7 +85,7 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove, s
     snapshot.rules.requireEntry(actor, file.path, 'write');
     requireNoGuard(operation, file.path);
     if (taken.has(name) || claimed.has(name)) snapshot.rules.requireEntry(actor, path, 'write');
-    share.take(PLAN_BYTES.placed);
+    share.take(PLAN_BYTES.placed(file.path.length, path.length));
     claimed.add(name);
     const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
     items.push({
@@ -105,8 +105,7 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove, s
 async function namesAt(operation: Operation, folder: WalkedFolder, share: PlanShare): Promise<Map<EntryName, boolean>> {
   const names = new Map<EntryName, boolean>();
   try {
-    const onEntry = () => share.take(PLAN_BYTES.sorted);
-    const { entries, mounted } = await everythingIn(operation, folder, { onEntry });
+    const { entries, mounted } = await everythingIn(operation, folder, { share });
     for (const { name, isDirectory } of entries.values()) names.set(name, isDirectory);
     for (const name of mounted) names.set(name, true);
   } catch (error) {
@@ -119,11 +118,10 @@ async function namesAt(operation: Operation, folder: WalkedFolder, share: PlanSh
 async function* filesBelow(operation: Operation, root: WalkedFolder, share: PlanShare, pace: Pace): AsyncGenerator<WalkedFile> {
   const { snapshot, actor } = operation;
   const countWalked = createWalkBound(MAX_ENTRIES);
-  const onEntry = () => share.take(PLAN_BYTES.sorted);
   const pending: WalkedFolder[] = [root];
   for (const folder of pending) {
     if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) throw denied();
-    const { entries, mounted } = await everythingIn(operation, folder, { onEntry });
+    const { entries, mounted, bytes } = await everythingIn(operation, folder, { share });
     countWalked(entries.size);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
@@ -136,9 +134,9 @@ async function* filesBelow(operation: Operation, root: WalkedFolder, share: Plan
       } else if (!entry.isLink) folders.add(entry.name);
     }
     for (const name of folders) {
-      share.take(PLAN_BYTES.sorted);
+      share.take(PLAN_BYTES.placed(folder.path.length + name.length));
       pending.push(childFolder(operation, folder, name));
     }
-    share.leave(entries.size * PLAN_BYTES.sorted);
+    share.leave(bytes);
   }
 }

@@ -54,7 +54,7 @@ async function renameMatching(operation: Operation, request: RegexRename, share:
   for (const entry of entries.values()) {
     const name = isVisible && !isVisible(entry.name, entry.isDirectory) ? undefined : await renamed(entry.name, pace);
     if (name !== undefined) {
-      share.take(PLAN_BYTES.placed);
+      share.take(PLAN_BYTES.placed(path.length + entry.name.length, path.length + name.length));
       renamings.push({ entry, name: parseEntryName(name) });
     }
     await pace.step();
@@ -65,7 +65,9 @@ async function renameMatching(operation: Operation, request: RegexRename, share:
 async function entriesOf({ signal }: Operation, located: Located<Mount>, share: PlanShare): Promise<EntryMap> {
   const { driver, path: place } = await open(located);
   try {
-    return await takeEntries(driver.list(place, { signal }), () => share.take(PLAN_BYTES.listed));
+    return await takeEntries(driver.list(place, { signal, beforeNames: share.take }), ({ name }) =>
+      share.take(PLAN_BYTES.listed(name.length)),
+    );
   } catch (error) {
     if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
     throw error;

@@ -9,7 +9,7 @@ import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { hasMore } from './has-more.ts';
 import { callerOf, callOf, type Operation, open, unsupported } from './operation.ts';
-import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
+import { PLANS, type PlanShare } from './plan-room.ts';
 import { type Doomed, requireRemoval } from './remove-entries.ts';
 
 /** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
@@ -89,7 +89,7 @@ interface Walk {
 async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
   const { countWalked, share } = walk;
   const operation = await walk.operation();
-  const { entries, mounted } = await everythingIn(operation, folder, { onEntry: () => share?.take(PLAN_BYTES.sorted) });
+  const { entries, mounted, bytes } = await everythingIn(operation, folder, { share });
   countWalked(entries.size);
   const folders = new Set(mounted);
   let isEmpty = mounted.length === 0;
@@ -98,7 +98,7 @@ async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
     else isEmpty = false;
   }
   for (const name of folders) if (!(await removeWhenEmpty(walk, childFolder(operation, folder, name)))) isEmpty = false;
-  share?.leave(entries.size * PLAN_BYTES.sorted);
+  share?.leave(bytes);
   return isEmpty;
 }
 

@@ -8,7 +8,18 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { hasMore } from './has-more.ts';
-import { callOf, innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+import {
+  callerOf,
+  callOf,
+  innerPaths,
+  type Operation,
+  open,
+  type Place,
+  requireUnprotected,
+  requireWrite,
+  unsupported,
+} from './operation.ts';
+import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
@@ -36,18 +47,30 @@ const MAX_BELOW = 1_000;
  *
  * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry and can tell later what was there
  * now. Absent: the caller waits for that
+ * @param enter the room for the list; another one is given by tests only. @throws AppError FAILED_PRECONDITION (too many for one request) | OVERLOADED, beside others
  */
 export async function removeEntries(
   operation: Operation,
   request: { dir: string; names: readonly string[] },
   queue?: QueueRemovals,
+  enter = PLANS,
 ): Promise<void> {
-  const { snapshot, actor, signal } = operation;
-  const directory = resolvePath(actor, request.dir);
+  const directory = resolvePath(operation.actor, request.dir);
   requireRemoval(operation, directory);
+  const share = enter(callerOf(operation));
+  try {
+    for (const name of request.names) share.take(PLAN_BYTES.removed(directory.length + name.length));
+    await removeNames(operation, directory, request.names, queue);
+  } finally {
+    share.leave();
+  }
+}
+
+async function removeNames(operation: Operation, directory: VirtualPath, names: readonly string[], queue?: QueueRemovals): Promise<void> {
+  const { snapshot, signal } = operation;
   const doomed: Doomed[] = [];
   const pace = createPace(signal);
-  for (const path of await innerPaths(directory, request.names, pace)) {
+  for (const path of await innerPaths(directory, names, pace)) {
     requireRemovable(operation, path);
     doomed.push({ path, located: locate(snapshot, path) });
     await pace.step();

@@ -55,7 +55,11 @@ export async function* hiddenEntries(operation: Operation, whole: WholeEntry, sh
   let seen = 0;
   for (const { source, target, place } of folders) {
     const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
-    for await (const { name, isDirectory, isLink } of driver.list(place, { ...callOf(operation), seesAll: true })) {
+    for await (const { name, isDirectory, isLink } of driver.list(place, {
+      ...callOf(operation),
+      seesAll: true,
+      beforeNames: share?.take,
+    })) {
       seen += 1;
       if (seen > MAX_ENTRIES)
         throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);
@@ -63,7 +67,7 @@ export async function* hiddenEntries(operation: Operation, whole: WholeEntry, sh
       else if (isDirectory && !isLink) {
         const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
         if (!mayHide(inner.source, inner.target)) continue;
-        share?.take(PLAN_BYTES.placed);
+        share?.take(PLAN_BYTES.placed(inner.source.length, inner.target?.length ?? 0));
         folders.push(inner);
       }
     }
