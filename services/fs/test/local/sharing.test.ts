@@ -67,6 +67,26 @@ describe('callers who ask for the same at once', () => {
     expect((await driver.listNames(at('/'), undefined, { onlyShort: true }))?.names).toHaveLength(100);
   });
 
+  it('for one entry of each of many long folders keep no other names', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const folders = Array.from({ length: 10 }, (_, index) => at(`/${index}`));
+    for (const folder of folders) {
+      fs.mkdirSync(path.join(root, folder));
+      for (let index = 0; index < 1_500; index += 1)
+        fs.writeFileSync(path.join(root, folder, `${'a long name of a file '.repeat(10)}${index}`), '');
+    }
+    const before = usedBytes();
+    const kept: unknown[] = [];
+    for (const folder of folders) {
+      const [name] = (await driver.listNames(folder, undefined))?.names ?? [];
+      if (name !== undefined) kept.push(await driver.statMany(folder, [name]));
+    }
+    expect(kept).toHaveLength(10);
+    // With all of their names it would be 3.3 MB.
+    expect(usedBytes() - before).toBeLessThan(1_500_000);
+  });
+
   it('to copy folders have some copied at a time, of which one caller has half', async () => {
     const { root } = await makeFolders();
     const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };

@@ -154,9 +154,9 @@ export class LocalDriver implements StorageDriver {
     const pages: (readonly Entry[])[] = [];
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
-      const text = turn.join('/');
+      const text = ownText(turn.join('/'));
       const packed = await this.#looks.run(directory, turn.length, () => this.#disk.call('statMany', [directory, text, ifVersion], signal));
-      pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
+      pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(splitNames(text), packed)));
     }
     const [first = []] = pages;
     const entries = pages.length === 1 ? first : pages.flat();
@@ -353,6 +353,11 @@ function splitNames(names: string): EntryName[] {
   return names === '' ? [] : (names.split('/') as EntryName[]);
 }
 
+/** The same letters by themselves: part of a text, as one name of a long folder is, keeps all of it in memory for as long as somebody has the part. */
+function ownText(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 /** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
 function* namesInTurns(names: string): Generator<EntryName[], void> {
   for (let from = 0; from < names.length; ) {
@@ -361,7 +366,7 @@ function* namesInTurns(names: string): Generator<EntryName[], void> {
       const next = names.indexOf('/', end + 1);
       end = next < 0 ? names.length : next;
     }
-    yield splitNames(names.slice(from, end));
+    yield splitNames(ownText(names.slice(from, end)));
     from = end + 1;
   }
 }
