@@ -20,8 +20,8 @@ const drawJpeg = (hue: number) => `(() => {
   return canvas.toDataURL('image/jpeg').split(',')[1];
 })()`;
 
-/** A black square as PNG: of 5,000 pixels a side it has some 3 KB, and 100 MB once a browser has unpacked it. */
-function blackPng(side: number): Buffer {
+/** A black picture as PNG: of 5,000 pixels a side it has some 3 KB, and 100 MB once a browser has unpacked it. */
+function blackPng(width: number, height: number): Buffer {
   const piece = (kind: string, content: Buffer) => {
     const named = Buffer.concat([Buffer.from(kind, 'latin1'), content]);
     const ends = Buffer.alloc(8);
@@ -30,10 +30,10 @@ function blackPng(side: number): Buffer {
     return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)]);
   };
   const head = Buffer.alloc(13);
-  head.writeUInt32BE(side);
-  head.writeUInt32BE(side, 4);
+  head.writeUInt32BE(width);
+  head.writeUInt32BE(height, 4);
   head[8] = 1;
-  const rows = deflateSync(Buffer.alloc((Math.ceil(side / 8) + 1) * side));
+  const rows = deflateSync(Buffer.alloc((Math.ceil(width / 8) + 1) * height));
   const signature = Buffer.from('89504e470d0a1a0a', 'hex');
   return Buffer.concat([signature, piece('IHDR', head), piece('IDAT', rows), piece('IEND', Buffer.alloc(0))]);
 }
@@ -130,11 +130,16 @@ describe.runIf(isAvailable('chromium', found))('the gallery', () => {
   test('what a folder shows unasked costs the viewer little: no drawing of somebody, and no picture that is large once it is unpacked', async () => {
     const folder = await world.folder('costly');
     await writeFile(join(folder.disk, 'drawing.svg'), manyCircles(3));
-    await writeFile(join(folder.disk, 'huge.png'), blackPng(5_000));
-    await writeFile(join(folder.disk, 'small.png'), blackPng(50));
+    await writeFile(join(folder.disk, 'huge.png'), blackPng(5_000, 5_000));
+    for (const [name, width, height] of [
+      ['small.png', 50, 50],
+      ['screen.png', 3_840, 2_160],
+    ] as const)
+      await writeFile(join(folder.disk, name), blackPng(width, height));
     const { page, context, said } = await world.open(world.admin.token ?? '', folder.path);
     const cell = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
-    await cell('small.png').getByRole('gridcell').locator('img').waitFor();
+    // A shot of a large screen costs no more than it is worth.
+    for (const name of ['small.png', 'screen.png']) await cell(name).getByRole('gridcell').locator('img').waitFor();
     for (const name of ['drawing.svg', 'huge.png']) await expect.poll(() => cell(name).locator('.cell-picture img').count()).toBe(0);
     expect(await cell('huge.png').locator('.cell-picture svg').count()).toBe(1);
     // Who opens it sees it.

@@ -4,8 +4,11 @@ import { KindIcon } from './kind-icon.tsx';
 import { pictureOf } from './picture-of.ts';
 import type { Entry } from './sort-entries.ts';
 
-/** What is shown unasked has so many pixels at most: a browser holds four bytes of each, of all pictures on the screen, however short their files are. */
-const MAX_PIXELS = 4_000_000;
+/**
+ * What is shown unasked has so many pixels at most, as a shot of a 4K screen has them: a browser unpacks four bytes of each, of all pictures on the screen,
+ * however short their files are.
+ */
+const MAX_PIXELS = 9_000_000;
 
 /** The small picture of an entry where there is one, else what kind of file it is. */
 export function SmallPicture(props: { desk: Desk; entry: Entry; iconSize: number }): JSX.Element {

@@ -440,14 +440,21 @@ export class S3Client {
     if (filled !== memory.byteLength) throw badAnswer('a file that breaks off');
   }
 
-  /** An address that serves a file without us. @param fileName what the store is asked to call it */
-  presign(key: string, fileName: string | undefined): { url: string; isSigned: boolean } {
+  /**
+   * An address that serves a file without us.
+   *
+   * @param asked the type that the store is asked to say, where the address is signed: an object that was copied has that of its name before. And what it
+   * is asked to call the file
+   */
+  presign(key: string, asked: { contentType: string; fileName: string | undefined }): { url: string; isSigned: boolean } {
     const { links } = this.#settings;
     const url = linkUrl(this.#settings, key);
     if (links.customHost && !links.signsCustomHost) return { url: url.href, isSigned: false };
-    const disposition =
-      fileName === undefined ? {} : { 'response-content-disposition': `attachment; filename*=UTF-8''${encodeText(fileName)}` };
-    return { url: this.#signer.address({ method: 'GET', url, query: disposition }, links.expirySeconds).href, isSigned: true };
+    const query = {
+      'response-content-type': asked.contentType,
+      ...(asked.fileName !== undefined && { 'response-content-disposition': `attachment; filename*=UTF-8''${encodeText(asked.fileName)}` }),
+    };
+    return { url: this.#signer.address({ method: 'GET', url, query }, links.expirySeconds).href, isSigned: true };
   }
 
   /** Ends what runs. Safe to call twice. */

@@ -354,7 +354,7 @@ export class S3Driver implements StorageDriver {
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
     const { namesFile, expirySeconds } = this.#settings.links;
-    const { url, isSigned } = this.#client.presign(key, namesFile ? nameAt(path) : undefined);
+    const { url, isSigned } = this.#client.presign(key, { contentType: contentType(key), fileName: namesFile ? nameAt(path) : undefined });
     return { url, ...(isSigned && { expiresAt: new Date(Date.now() + expirySeconds * 1000) }) };
   }
 

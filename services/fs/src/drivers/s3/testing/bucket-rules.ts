@@ -489,6 +489,16 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     expect(head.ContentType).toBe('image/png');
   });
 
+  it('a copy is served by a link with the type of its own name: lists show pictures, and no drawings', async () => {
+    const { driver } = await open();
+    await driver.write(at('/a.svg'), piecesOf(Buffer.from('<svg/>')), { overwrite: false });
+    await driver.copy(at('/a.svg'), at('/b.png'), { overwrite: false });
+    const { url } = await driver.link(at('/b.png'));
+    const { host, pathname, search } = new URL(url);
+    const answer = await httpRequest(server.url, { path: pathname + search, headers: { Host: host } });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/png']);
+  });
+
   it.each([
     ['path style', { add_filename_to_disposition: true }],
     ['host style', { endpoint: server.url.replace('127.0.0.1', server.hostSuffix), force_path_style: false }],
