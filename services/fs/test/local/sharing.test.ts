@@ -67,6 +67,23 @@ describe('callers who ask for the same at once', () => {
     expect((await driver.listNames(at('/'), undefined, { onlyShort: true }))?.names).toHaveLength(100);
   });
 
+  it('for a page of each of many long folders keep nothing of their other names', { timeout: 120_000 }, async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    fs.mkdirSync(path.join(root, 'long'));
+    for (let index = 0; index < 2_000; index += 1) fs.writeFileSync(path.join(root, 'long', `${'a long name of a file '.repeat(10)}${index}`), '');
+    for (let index = 0; index < MANY; index += 1) fs.symlinkSync('long', path.join(root, `${index}`));
+    const look = async (index: number, count: number) => {
+      const { names = [] } = (await driver.listNames(at(`/${index}`), undefined)) ?? {};
+      expect(await driver.statMany(at(`/${index}`), names.slice(0, count))).toHaveLength(count);
+    };
+    await look(0, 1);
+    const before = usedBytes();
+    for (let index = 1; index < MANY; index += 1) await look(index, 1 + (index % 2));
+    // With all of their names it would be 17 MB.
+    expect(usedBytes() - before).toBeLessThan(5_000_000);
+  });
+
   it('to copy folders have some copied at a time, of which one caller has half', async () => {
     const { root } = await makeFolders();
     const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };

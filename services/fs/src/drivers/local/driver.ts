@@ -154,9 +154,10 @@ export class LocalDriver implements StorageDriver {
     const pages: (readonly Entry[])[] = [];
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
-      const text = turn.join('/');
+      // A copy: a name that is kept keeps the text that it was cut out of, which may be that of all names of a long folder.
+      const text = Buffer.from(turn.join('/')).toString();
       const packed = await this.#looks.run(directory, turn.length, () => this.#disk.call('statMany', [directory, text, ifVersion], signal));
-      pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
+      pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(splitNames(text), packed)));
     }
     const [first = []] = pages;
     const entries = pages.length === 1 ? first : pages.flat();
