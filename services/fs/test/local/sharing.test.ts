@@ -71,7 +71,8 @@ describe('callers who ask for the same at once', () => {
     const { root } = await makeFolders();
     const driver = await openLocal(root);
     fs.mkdirSync(path.join(root, 'long'));
-    for (let index = 0; index < 2_000; index += 1) fs.writeFileSync(path.join(root, 'long', `${'a long name of a file '.repeat(10)}${index}`), '');
+    for (let index = 0; index < 2_000; index += 1)
+      fs.writeFileSync(path.join(root, 'long', `${'a long name of a file '.repeat(10)}${index}`), '');
     for (let index = 0; index < MANY; index += 1) fs.symlinkSync('long', path.join(root, `${index}`));
     const look = async (index: number, count: number) => {
       const { names = [] } = (await driver.listNames(at(`/${index}`), undefined)) ?? {};
