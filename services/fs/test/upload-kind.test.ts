@@ -85,6 +85,21 @@ it('an upload that is refused before it is stored gives back the room that was c
   expect(ended).toEqual([claim]);
 });
 
+it('an upload whose file is there keeps what is claimed for it, where the store is away when that is to be settled: a count will tell', async () => {
+  const ended: string[] = [];
+  const away = () => Promise.reject(new Error('the store does not answer'));
+  const hold = async () => ({ bytes: 4, extend: async () => {}, settle: away, release: away, abandon: away, letGo: () => {} });
+  const quotas = { ...NO_QUOTAS, hold, end: async (_actor: unknown, name: string) => void ended.push(name) };
+  const { operation, textOf } = await openTree({ quotas });
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+  const kind = uploadKind(area, async () => operation());
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {}, claim: 'claim' });
+  await expect(kind.run(createTestRun({ signal }).begin(input))).rejects.toThrow('the store does not answer');
+  expect([await textOf('/f'), ended]).toEqual(['text', []]);
+});
+
 it('an upload whose storage is away waits for it, half an hour at most', async () => {
   const away = createTestDriver('Away');
   const open = () => openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });

@@ -56,13 +56,16 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
     checkpoint: progressShape,
     maxRetries: MAX_RETRIES,
     async run(run) {
+      let isBegun = false;
       try {
-        await storeBody(run, area, operationOf);
+        await storeBody(run, area, operationOf, () => {
+          isBegun = true;
+        });
       } catch (error) {
         const pauses = (run.checkpoint?.pauses ?? 0) + 1;
         if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) {
-          // A retry claims its room anew. Whoever takes over or goes on after a pause has it.
-          if (!run.signal.aborted) await giveRoomBack(run, operationOf).catch(() => undefined);
+          // A retry claims its room anew. Whoever takes over or goes on after a pause has it; what was begun to be stored has ended its claim as it went.
+          if (!isBegun && !run.signal.aborted) await giveRoomBack(run, operationOf).catch(() => undefined);
           throw error;
         }
         await run.saveCheckpoint({ pauses, isStored: run.checkpoint?.isStored ?? false }, false);
@@ -79,7 +82,12 @@ async function giveRoomBack(run: UploadRun, operationOf: (run: UploadRun) => Pro
   await snapshot.quotas.end(actor, claim, 0);
 }
 
-async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): Promise<void> {
+async function storeBody(
+  run: UploadRun,
+  area: UploadArea,
+  operationOf: (run: UploadRun) => Promise<Operation>,
+  onBegin: () => void,
+): Promise<void> {
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
@@ -87,6 +95,7 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const upload = await beginStoring(operation, input);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
+  onBegin();
   try {
     await upload.store(watched(run, content), () => run.assertLease());
   } catch (error) {

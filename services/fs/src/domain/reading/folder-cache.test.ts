@@ -230,25 +230,37 @@ it('a change of a path of many segments reads it once', async () => {
   expect(fourTimes).toBeLessThan(4.4 * once);
 });
 
-it('long folders are read some at a time, of which one caller has half', async () => {
-  const driver = createTestDriver('Named');
-  const store = driver.storeOf();
-  const memory = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Named' }] });
-  for (let number = 0; number < 6; number += 1) await store.write(mpath(`/${number}/a`), bytesOf('a'), { overwrite: true });
-  const listNames = store.listNames.bind(store);
-  const gate = Promise.withResolvers<void>();
-  const begun: string[] = [];
-  store.listNames = async (path, version, options: ListNamesOptions = {}) => {
-    if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), isLong: true };
-    begun.push(path);
-    await gate.promise;
-    return listNames(path, version, options);
-  };
-  const read = (folder: string, caller: string) =>
-    memory.folderCache.read(locate(memory.snapshot, vpath(folder)), { refresh: false, signal: undefined, caller });
-  const reads = [read('/0', 'one'), read('/1', 'one'), read('/2', 'one'), read('/3', 'other'), read('/4', 'other'), read('/5', 'third')];
-  await expect.poll(() => begun).toEqual(['/0', '/1', '/3', '/4']);
-  gate.resolve();
-  for (const { names } of await Promise.all(reads)) expect(names).toEqual(['a']);
-  expect(begun).toHaveLength(6);
-});
+it.each(['name', 'modified'])(
+  'long folders are read some at a time, of which one caller has half, where they are ordered by %s',
+  async (order_by) => {
+    const driver = createTestDriver('Named');
+    const store = driver.storeOf();
+    const memory = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Named', order_by }] });
+    for (let number = 0; number < 6; number += 1) await store.write(mpath(`/${number}/a`), bytesOf('a'), { overwrite: true });
+    const listNames = store.listNames.bind(store);
+    const list = store.list.bind(store);
+    const gate = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    store.listNames = async (path, version, options: ListNamesOptions = {}) => {
+      if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), isLong: true };
+      begun.push(path);
+      await gate.promise;
+      return listNames(path, version, options);
+    };
+    store.list = async function* (path, options = {}) {
+      options.beforeNames?.(1);
+      begun.push(path);
+      await gate.promise;
+      yield* list(path, options);
+    };
+    const read = (folder: string, caller: string) =>
+      memory.folderCache.read(locate(memory.snapshot, vpath(folder)), { refresh: false, signal: undefined, caller });
+    const callers = ['one', 'one', 'one', 'other', 'other', 'third'];
+    const reads = callers.slice(0, 5).map((caller, number) => read(`/${number}`, caller));
+    await expect.poll(() => begun.map((path) => callers[Number(path.slice(1))]).toSorted()).toEqual(['one', 'one', 'other', 'other']);
+    reads.push(read('/5', 'third'));
+    gate.resolve();
+    for (const { names } of await Promise.all(reads)) expect(names).toEqual(['a']);
+    expect(begun).toHaveLength(6);
+  },
+);

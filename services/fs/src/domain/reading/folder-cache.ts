@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { createPace, isYounger } from '@wharf/pace';
-import { parentPath, type VirtualPath } from '@wharf/paths';
+import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -21,6 +21,8 @@ export interface ReadFolderOptions {
 
 /** Long folders of one storage whose names are read and sorted at a time: all of them are in memory until then. */
 const LONG_FOLDERS = { size: 4, share: 2 } as const;
+/** Entries that take more are those of a long folder. */
+const LONG_BYTES = 512 * 1024;
 
 /** Reads folders, and keeps of them what their storage allows. */
 export interface FolderCache {
@@ -74,7 +76,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const drivers = numberDrivers();
   const policies = rememberPolicies();
 
-  const { usableNames, readNames } = createNameReads(kept, onListed);
+  const turnsOf = createLongTurns();
+  const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
 
   const keepMsOf = ({ mount, path }: Located<Mount>): number =>
     mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
@@ -84,7 +87,13 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     return known && 'entries' in known && isYounger(known.readAt, clock(), keepMs) ? known.entries : undefined;
   };
 
-  const readEntries = (key: string, located: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<ListedEntries> => {
+  const readEntries = (
+    key: string,
+    located: Located<Mount>,
+    driver: StorageDriver,
+    refresh: boolean,
+    turns: EntryTurns,
+  ): Promise<ListedEntries> => {
     const keepMs = keepMsOf(located);
     const usable = refresh ? undefined : usableEntries(key, keepMs);
     if (usable) return Promise.resolve(usable);
@@ -93,9 +102,10 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     const underWay = kept.loading(key);
     if (underWay) return underWay.catch((error) => ownEntries(error, located, driver));
     // Without the caller's signal: others may join.
-    const load = readListedEntries(driver.list(located.path))
+    const load = turns
+      .list(driver, located.path)
       .then(async (listed) => {
-        onListed(treePathOf(key), { names: await listed.names() });
+        onListed(treePathOf(key), { names: await turns.use(listed, listed.names) });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
         if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
@@ -123,7 +133,9 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      return (await readEntries(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
+      const turns = entryTurns(turnsOf(driver), options.caller);
+      const listed = await readEntries(key, located, driver, options.refresh, turns);
+      return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
     async findListing(located) {
       const driver = await located.mount.driver();
@@ -135,10 +147,45 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   };
 }
 
-/** Reads names under their versions. */
-function createNameReads(kept: KeptFolders, onListed: OnListed) {
-  const longFolders = new WeakMap<StorageDriver, Lane>();
+/** The turns with long folders of each storage. */
+function createLongTurns(): (driver: StorageDriver) => Lane {
+  const known = new WeakMap<StorageDriver, Lane>();
+  return (driver) => {
+    const turns = known.get(driver) ?? createLane(LONG_FOLDERS);
+    known.set(driver, turns);
+    return turns;
+  };
+}
 
+/** Without the signal of the caller: others may join. */
+interface EntryTurns {
+  /** A long folder of this machine in its turn: its names come as one text. */
+  list(driver: StorageDriver, path: MountPath): Promise<ListedEntries>;
+  /** Makes a list of the names, in their turn where there are many. */
+  use<Result>(listed: ListedEntries, work: () => Promise<Result>): Promise<Result>;
+}
+
+function entryTurns(turns: Lane, caller: string | undefined): EntryTurns {
+  return {
+    async list(driver, path) {
+      let isLong = false;
+      const beforeNames = () => {
+        isLong = true;
+        throw new AppError('CANCELLED', 'a long folder is listed in its turn');
+      };
+      try {
+        return await readListedEntries(driver.list(path, { beforeNames }));
+      } catch (error) {
+        if (!isLong) throw error;
+        return turns.run({ caller }, () => readListedEntries(driver.list(path)));
+      }
+    },
+    use: (listed, work) => (listed.bytes > LONG_BYTES ? turns.run({ caller }, work) : work()),
+  };
+}
+
+/** Reads names under their versions. */
+function createNameReads(kept: KeptFolders, turnsOf: (driver: StorageDriver) => Lane, onListed: OnListed) {
   const usableNames = (key: string, order: EntryOrder): KeptNames | undefined => {
     const known = kept.get(key);
     return known && 'version' in known && known.order === orderKey(order) ? known : undefined;
@@ -155,35 +202,33 @@ function createNameReads(kept: KeptFolders, onListed: OnListed) {
     const usable = usableNames(key, order);
     if (isProvisional && usable) return provisional(usable, located, driver);
     const listed = await driver.listNames(located.path, usable?.version, { signal, onlyShort: true });
-    if (listed === undefined && usable) return usable.folder;
-    if (!listed?.isLong) return folderOf(key, located, driver, order, listed, signal);
-    const turns = longFolders.get(driver) ?? createLane(LONG_FOLDERS);
-    longFolders.set(driver, turns);
-    return turns.run({ signal, caller }, async () => {
+    if (!listed?.isLong) return folderOf(key, located, driver, order, usable, listed, signal);
+    return turnsOf(driver).run({ signal, caller }, async () => {
       // Others may have read it meanwhile.
       const known = usableNames(key, order);
       const read = await driver.listNames(located.path, known?.version, { signal });
-      return read === undefined && known ? known.folder : folderOf(key, located, driver, order, read, signal);
+      return folderOf(key, located, driver, order, known, read, signal);
     });
   };
 
-  /** @param listed undefined: to be listed */
+  /** @param listed undefined: what is known still holds */
   const folderOf = async (
     key: string,
     located: Located<Mount>,
     driver: NamesDriver,
     order: EntryOrder,
+    known: KeptNames | undefined,
     listed: NameListing | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Folder> => {
-    const fresh = listed ?? (await driver.listNames(located.path, undefined, { signal }));
-    if (!fresh) throw new Error('a driver answered no names without a version to compare');
+    if (listed === undefined && known) return known.folder;
+    if (!listed) throw new Error('a driver answered no names without a version to compare');
     const folder: Folder = {
-      names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
-      isDirectory: (name) => fresh.directories.has(name),
+      names: await sortNamesBy(order, listed.names, (name) => listed.directories.has(name), createPace(signal)),
+      isDirectory: (name) => listed.directories.has(name),
       entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
-    if (fresh.version !== undefined) kept.keep(key, { version: fresh.version, folder, order: orderKey(order) });
+    if (listed.version !== undefined) kept.keep(key, { version: listed.version, folder, order: orderKey(order) });
     onListed(treePathOf(key), folder);
     return folder;
   };

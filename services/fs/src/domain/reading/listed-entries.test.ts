@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { vpath } from '../testing/memory-tree.ts';
-import { readListedEntries } from './listed-entries.ts';
+import { type Folder, readListedEntries } from './listed-entries.ts';
 
 it('entries are taken over one by one, so that whoever lists them can let others have their turn in between', async () => {
   const takenOver = new Set<number>();
@@ -38,4 +38,26 @@ it('entries that cost no waiting leave room for others while they are taken', as
   }
   expect((await readListedEntries(entries())).count).toBe(200_000);
   expect(deliveredAtTurn).toBeLessThan(200_000);
+});
+
+it('those who ask for an order at once share one sort', async () => {
+  const listed = await readListedEntries(
+    (async function* () {
+      for (const name of ['b', 'a']) yield { name: name as Entry['name'], isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+    })(),
+  );
+  let sorts = 0;
+  const inTurn = (sort: () => Promise<Folder>) => {
+    sorts += 1;
+    return sort();
+  };
+  const order = { by: 'name', isDescending: false, folders: '' };
+  const folders = await Promise.all([listed.inOrder(order, inTurn), listed.inOrder(order, inTurn)]);
+  expect(folders.map(({ names }) => names)).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+  expect(sorts).toBe(1);
+  listed.change('a' as Entry['name'], undefined);
+  expect((await listed.inOrder(order, inTurn)).names).toEqual(['b']);
 });

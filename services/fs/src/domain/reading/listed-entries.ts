@@ -1,4 +1,4 @@
-import { createPace, type Pace } from '@wharf/pace';
+import { createPace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { type EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
@@ -22,7 +22,8 @@ export interface ListedEntries {
   names(): Promise<EntryName[]>;
   find(name: EntryName): Entry | undefined;
   isDirectory(name: EntryName): boolean;
-  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
+  /** Those who ask at once share one sort, which is no matter of one of them. @param inTurn where it has to wait for others */
+  inOrder(order: EntryOrder, inTurn: (sort: () => Promise<Folder>) => Promise<Folder>): Promise<Folder>;
   /** An entry came, or is another one than before; one that came is the last where the storage has an order of its own. Undefined: it went. */
   change(name: EntryName, entry: Entry | undefined): void;
 }
@@ -34,8 +35,17 @@ export async function readListedEntries(entries: AsyncIterable<Entry>): Promise<
 
 function listedEntries(byName: EntryMap): ListedEntries {
   const isDirectory = (name: EntryName) => byName.isDirectory(name);
-  let last: { order: string; folder: Folder } | undefined;
-  let changes = 0;
+  let last: { order: string; folder: Promise<Folder> } | undefined;
+  const sorted = async (order: EntryOrder): Promise<Folder> => {
+    const pace = createPace();
+    return {
+      // With the next change it is another folder.
+      whole: {},
+      names: (await sortEntries(order, await byName.heads(pace), pace)).map(({ name }) => name),
+      isDirectory,
+      entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+    };
+  };
   return {
     get count() {
       return byName.size;
@@ -47,21 +57,12 @@ function listedEntries(byName: EntryMap): ListedEntries {
     names: () => byName.names(createPace()),
     find: (name) => byName.get(name),
     isDirectory,
-    async inOrder(order, pace) {
-      if (last?.order === orderKey(order)) return last.folder;
-      const before = changes;
-      const folder: Folder = {
-        // With the next change it is another folder.
-        whole: {},
-        names: (await sortEntries(order, await byName.heads(pace), pace)).map(({ name }) => name),
-        isDirectory,
-        entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
-      };
-      if (changes === before) last = { order: orderKey(order), folder };
-      return folder;
+    inOrder(order, inTurn) {
+      const key = orderKey(order);
+      if (last?.order !== key) last = { order: key, folder: inTurn(() => sorted(order)) };
+      return last.folder;
     },
     change(name, entry) {
-      changes += 1;
       last = undefined;
       if (entry) byName.set(entry);
       else byName.delete(name);

@@ -51,7 +51,12 @@ export function createNotedListings(): NotedListings {
     async queueFolders(index, isRead) {
       if (waiting.size === 0) return;
       const { generation } = await index.readState();
-      for (const [path, print] of [...waiting]) {
+      for (const path of [...waiting.keys()]) {
+        const print = waiting.get(path);
+        if (print === undefined) continue;
+        // One that the index never takes is the last next time.
+        waiting.delete(path);
+        waiting.set(path, print);
         const folder = await index.findFolder(path);
         if (isRead(path)) continue;
         if (folder && folder.depth !== 0) await index.requeue(path, generation, false);

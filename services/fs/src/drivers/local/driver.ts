@@ -7,6 +7,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import { createLane } from '../../driver-contract/lane.ts';
+import { ownText } from '../../driver-contract/own-text.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -154,6 +155,7 @@ export class LocalDriver implements StorageDriver {
     const pages: (readonly Entry[])[] = [];
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
+      // What is kept of it would keep the text of all names of a long folder.
       const text = ownText(turn.join('/'));
       const packed = await this.#looks.run(directory, turn.length, () => this.#disk.call('statMany', [directory, text, ifVersion], signal));
       pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(splitNames(text), packed)));
