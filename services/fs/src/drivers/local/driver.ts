@@ -355,11 +355,6 @@ function splitNames(names: string): EntryName[] {
   return names === '' ? [] : (names.split('/') as EntryName[]);
 }
 
-/** The same letters by themselves: part of a text, as one name of a long folder is, keeps all of it in memory for as long as somebody has the part. */
-function ownText(text: string): string {
-  return Buffer.from(text).toString();
-}
-
 /** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
 function* namesInTurns(names: string): Generator<EntryName[], void> {
   for (let from = 0; from < names.length; ) {
