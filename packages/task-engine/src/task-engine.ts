@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeIndexes, type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
+import { createFairPlaces } from '@wharf/pace';
 import { type Bus, createStoreRoom, type Logger, NO_TRACING, type StoreConnection, type Tracing } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
@@ -23,6 +24,8 @@ const HURRIED_AT_A_TIME = 16;
 const STORE_SHARE = 0.15;
 /** Tasks of one call that are changed at a time. */
 const PARALLEL_CHANGES = 16;
+/** Requests that change more at a time, one of each user: the store is asked for each task, and answers others meanwhile. */
+const LONG_CHANGES = 2;
 
 export interface TaskEngine {
   /**
@@ -36,8 +39,12 @@ export interface TaskEngine {
   addTogether<Input>(batches: readonly TaskBatch<Input>[]): Promise<readonly TaskRecord[]>;
   /** What people may look at and do. */
   readonly control: Pick<TaskControl, 'get' | 'list'>;
-  /** Like TaskControl's, and tells whoever works on them. @returns errors by id for those that failed */
-  apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope): Promise<Map<string, unknown>>;
+  /**
+   * Like TaskControl's, and tells whoever works on them. Many of one user have their turn one after the other.
+   *
+   * @param signal aborted: those that are left stay as they are. @returns errors by id for those that failed
+   */
+  apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope, signal?: AbortSignal): Promise<Map<string, unknown>>;
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   retryFailed(list: string, scope: TaskScope): Promise<void>;
   /** Runs again at once what was postponed: the first few of a kind, so that a long queue is not looked at as a whole. */
@@ -89,6 +96,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
   const housekeeping = createHousekeeping(models, clock, [...kinds.keys()]);
   const metrics = createTaskMetrics(options.metrics, options.owner, models, clock);
+  const inTurn = createFairPlaces(LONG_CHANGES);
   const worker = createTaskWorker({ ...options, tracing, kinds, queue, clock, metrics, housekeeping });
 
   const addTogether: TaskEngine['addTogether'] = async (batches) => {
@@ -123,8 +131,9 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       return record;
     },
     control: { get: control.get, list: control.list },
-    async apply(action, ids, list, scope) {
-      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce);
+    async apply(action, ids, list, scope, signal) {
+      const applied = () => applyToAll(control, action, ids, list, scope, worker.announce, signal);
+      const { touched, failed } = await (ids.length > PARALLEL_CHANGES ? inTurn(`${scope.creatorId}`, applied, signal) : applied());
       if (touched.length > 0) worker.changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;
@@ -156,6 +165,7 @@ async function applyToAll(
   list: string,
   scope: TaskScope,
   onChange: (record: TaskRecord) => void,
+  signal: AbortSignal | undefined,
 ): Promise<{ touched: readonly string[]; failed: Map<string, unknown> }> {
   const failed = new Map<string, unknown>();
   const touched: string[] = [];
@@ -170,7 +180,7 @@ async function applyToAll(
     }
   };
   const open = [...new Set(ids)];
-  while (open.length > 0) await Promise.all(open.splice(0, PARALLEL_CHANGES).map(one));
+  while (open.length > 0 && !signal?.aborted) await Promise.all(open.splice(0, PARALLEL_CHANGES).map(one));
   return { touched, failed };
 }
 

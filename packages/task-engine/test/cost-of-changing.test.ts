@@ -22,6 +22,8 @@ const asked: string[] = [];
 const readAtATime: number[] = [];
 /** At how many tasks that it names a question looks. */
 const looks: number[] = [];
+/** Tasks that were looked at alone. */
+const looked: string[] = [];
 /** They go through all tasks in one turn of the store. */
 const IN_ONE_TURN = ['distinct', 'aggregate'];
 
@@ -33,6 +35,7 @@ beforeAll(async () => {
   connection.getClient().on('commandStarted', ({ commandName, command }) => {
     asked.push(commandName);
     if (commandName === 'find' && Array.isArray(command.filter._id?.$in)) looks.push(command.filter._id.$in.length);
+    if (commandName === 'find' && typeof command.filter._id === 'string') looked.push(command.filter._id);
     if (commandName === 'getMore') readAtATime.push(command.batchSize);
     if (commandName !== 'update') return;
     for (const { multi } of command.updates) expect(multi ?? false).toBe(false);
@@ -51,7 +54,7 @@ beforeEach(async () => {
   const failed = { kind: 'copy', list: 'copy', creator_id: ANN.id, state: TASK_STATE.failed, done: true, end_time: at };
   const times = { run_at: at, created_at: at, updated_at: at, lease_until: at };
   await tasks.create(Array.from({ length: COUNT }, (_, index) => ({ _id: `task ${index}`, ...failed, ...times })));
-  for (const list of [sent, asked, readAtATime]) list.length = 0;
+  for (const list of [sent, asked, readAtATime, looked]) list.length = 0;
 });
 
 const mine = { creatorId: ANN.id };
@@ -116,6 +119,23 @@ it('whoever cancels many at once waits for those that have not ended, and a look
   ended.open();
   expect(looks.length).toBeGreaterThan(0);
   expect(Math.max(...looks)).toBeLessThanOrEqual(50);
+});
+
+it('many that one user names have their turn one request after the other, and none any more when their caller has gone', async () => {
+  const engine = await place.open([], { store: connection });
+  const named = (name: string, count = 100) => Array.from({ length: count }, (_, index) => `${name} ${index}`);
+  const requests = ['one', 'two'].map((name) => engine.apply('retry', named(name), 'copy', mine));
+  expect((await Promise.all(requests)).map(({ size }) => size)).toEqual([100, 100]);
+  expect([...looked].sort()).toEqual([...named('one'), ...named('two')].sort());
+  expect(looked.findIndex((id) => id.startsWith('two'))).toBe(100);
+  looked.length = 0;
+  const left = new AbortController();
+  const [first, second] = [1, 2].map(() => engine.apply('retry', named('task', COUNT), 'copy', mine, left.signal));
+  await expect.poll(() => looked.length).toBeGreaterThan(0);
+  left.abort();
+  await expect(second).rejects.toThrow();
+  await first;
+  expect(looked.length).toBeLessThan(COUNT);
 });
 
 async function giveUpForeign(): Promise<void> {

@@ -44,7 +44,7 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
   const enter = createEntryRoom();
   return defineRpcService(FsServiceDefinition, {
     listEntries: forUsers(listEntriesHandler(context, enter)),
-    getEntry: forUsers(getEntryHandler(context)),
+    getEntry: forUsers(getEntryHandler(context, enter)),
     listDirectories: forUsers(listDirectoriesHandler(context, enter)),
     searchEntries: forUsers(searchEntriesHandler(context, keeper, enter)),
     callDriverMethod: forUsers(callDriverMethodHandler(context)),

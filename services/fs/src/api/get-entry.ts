@@ -1,7 +1,8 @@
 import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
-import type { Call } from '@wharf/service-kit';
+import { type Call, shareKeyOf } from '@wharf/service-kit';
 import { beginReading, type FsContext, linkOptionsOf } from '../context.ts';
+import type { EnterRoom } from '../domain/reading/entry-room.ts';
 import { getWithRelated } from '../domain/reading/get-entry.ts';
 import { rawUrl } from '../domain/reading/links.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
@@ -9,12 +10,21 @@ import { toWireEntry } from './wire-entry.ts';
 
 /** fs/get. */
 export const getEntryHandler =
-  (context: FsContext) =>
+  (context: FsContext, enter: EnterRoom) =>
   async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
     const { snapshot, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
-    const { entry, located, related } = await getWithRelated(snapshot, context.folderCache, actor, path, request.password, signal);
+    const room = enter(shareKeyOf(call));
+    const { entry, located, related } = await getWithRelated(
+      snapshot,
+      context.folderCache,
+      actor,
+      path,
+      request.password,
+      signal,
+      room,
+    ).finally(room.leave);
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
     const caller = { actor, password: request.password, siteUrl: request.site_url };

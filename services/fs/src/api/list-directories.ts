@@ -3,7 +3,7 @@ import { createPace, WHOLE } from '@wharf/pace';
 import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { DeepPartial, ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
 import { isAdmin } from '@wharf/rights';
-import type { Call } from '@wharf/service-kit';
+import { type Call, shareKeyOf } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import type { EnterRoom } from '../domain/reading/entry-room.ts';
 import { listEntries } from '../domain/reading/list-entries.ts';
@@ -18,14 +18,14 @@ export const listDirectoriesHandler = (context: FsContext, enter: EnterRoom) =>
     if (request.force_root && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'Permission denied');
     const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
-    const room = enter();
+    const room = enter(shareKeyOf(call));
     try {
       const { entries } = await listEntries(snapshot, context.folderCache, actor, path, {
         slice: WHOLE,
         refresh: false,
         onlyFolders: true,
         signal,
-        beforeEntries: room.take,
+        room,
       });
       const pace = createPace(signal);
       for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {

@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { createPace, sliceOf } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
-import type { Call } from '@wharf/service-kit';
+import { type Call, shareKeyOf } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
-import type { EnterRoom } from '../domain/reading/entry-room.ts';
+import type { EnterRoom, RoomOfListing } from '../domain/reading/entry-room.ts';
 import { listEntries } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
@@ -15,7 +15,7 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
   const list = async function* (
     request: ListEntriesRequest,
     call: Call,
-    beforeEntries: (count: number) => void,
+    room: RoomOfListing,
   ): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
     const { snapshot, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
@@ -28,7 +28,7 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
       slice: sliceOf(request.page, request.per_page),
       refresh: request.refresh,
       signal,
-      beforeEntries,
+      room,
       has(all, mount) {
         if (request.as_json) texts = pages.find(all, { snapshot, caller, mount, directory: path });
         return texts !== undefined;
@@ -60,9 +60,9 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
     }
   };
   return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
-    const room = enter();
+    const room = enter(shareKeyOf(call));
     try {
-      yield* list(request, call, room.take);
+      yield* list(request, call, room);
     } finally {
       room.leave();
     }

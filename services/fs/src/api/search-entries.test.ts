@@ -18,7 +18,8 @@ beforeEach(async () => {
   tree = await openTree({});
   // Reading needs no more of it.
   context = { configuration: { knownSnapshot: async () => tree.snapshot }, folderCache: tree.folderCache } as unknown as FsContext;
-  enter = createEntryRoom();
+  // Half a million entries, beside their names.
+  enter = createEntryRoom(100_000_000);
 });
 
 const callOf = (id: number): Call =>
@@ -89,12 +90,12 @@ it('far pages, and lists of folders, have the room of long listings together', a
   const searches = [search(7, far), search(8, far)];
   expect(await running()).toBe(2);
   await expect(search(9, far)).rejects.toMatchObject({ code: 'OVERLOADED' });
-  for (let number = 0; number < 1_001; number += 1) await tree.makeFolder(`/many/${number}`);
+  for (let number = 0; number < 1_401; number += 1) await tree.makeFolder(`/many/${number}`);
   const list = listDirectoriesHandler(context, enter);
   const folders = () => Array.fromAsync(list({ path: '/many', password: '', force_root: false }, callOf(9)));
-  expect((await folders()).map(({ directories }) => directories?.length)).toEqual([1_000, 1]);
-  const other = enter();
-  other.take(100_000);
+  expect((await folders()).map(({ directories }) => directories?.length)).toEqual([1_000, 401]);
+  const other = enter('another');
+  other.take(99_500);
   await expect(folders()).rejects.toMatchObject({ code: 'OVERLOADED' });
   other.leave();
   await answerAll();

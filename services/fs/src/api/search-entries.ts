@@ -29,7 +29,7 @@ export function searchEntriesHandler(context: FsContext, keeper: IndexKeeper, en
     // What is kept until the last hit has come is the page and all before it.
     if (!in_folder) room.take(hitsOf(wanted));
     const { hits, total } = in_folder
-      ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal, room.take)
+      ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal, room)
       : await searchEntries(snapshot, await keeper.index(snapshot), actor, wanted, signal);
     const pace = createPace(signal);
     let head: { total?: number } = { total };
@@ -40,7 +40,7 @@ export function searchEntriesHandler(context: FsContext, keeper: IndexKeeper, en
     }
   };
   return async function* (request: SearchEntriesRequest, call: Call): AsyncGenerator<DeepPartial<SearchEntriesResponse>> {
-    const room = enter();
+    const room = enter(shareKeyOf(call));
     const leave = request.in_folder ? () => {} : await searches.enter({ signal: call.signal, caller: shareKeyOf(call) });
     try {
       yield* answer(request, call, room);

@@ -87,6 +87,34 @@ describe('callers who ask for the same at once', () => {
     expect(usedBytes() - before).toBeLessThan(1_500_000);
   });
 
+  it('to go through long folders have some of them read at a time, of which one caller has one', async () => {
+    const { root } = await makeFolders();
+    const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };
+    const name = (index: number) => `${'a long name of a file '.repeat(11)}${index}`;
+    for (const folder of ['0', '1', '2', '3']) {
+      fs.mkdirSync(path.join(root, folder));
+      for (let index = 0; index < 1_100; index += 1) fs.writeFileSync(path.join(root, folder, name(index)), '');
+    }
+    const disk = new DiskPool(settings);
+    const gate = Promise.withResolvers<void>();
+    const begun: unknown[] = [];
+    const call: Disk['call'] = (operation, values, ...rest) => {
+      if (operation !== 'list' || values[3] === 'by its size') return disk.call(operation, values, ...rest);
+      begun.push(values[0]);
+      return gate.promise.then(() => disk.call(operation, values, ...rest));
+    };
+    const { slots } = disk;
+    const driver = await LocalDriver.open(settings, {}, { slots, call, start: (signal) => disk.start(signal), close: () => disk.close() });
+    onTestFinished(() => driver.close());
+    const list = (folder: string, caller: string) => Array.fromAsync(driver.list(at(folder), { caller }));
+    const listings = [list('/0', 'one'), list('/1', 'one'), list('/2', 'other'), list('/3', 'third')];
+    await waitFor('two listings to begin', async () => begun.length >= 2);
+    expect(begun).toEqual(['/0', '/2']);
+    gate.resolve();
+    for (const entries of await Promise.all(listings)) expect(entries).toHaveLength(1_100);
+    expect(begun).toHaveLength(4);
+  });
+
   it('to copy folders have some copied at a time, of which one caller has half', async () => {
     const { root } = await makeFolders();
     const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };

@@ -1,40 +1,103 @@
+import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
+import type { EntryName } from '@wharf/paths';
 
-/** Entries of long listings that one process makes at a time: some 200 bytes each, beside their text. */
-const MAX_ENTRIES = 500_000;
-/** A listing of no more is not counted: it goes on while long ones take all there is. */
-const UNCOUNTED_ENTRIES = 1_000;
+const MIB = 1024 * 1024;
+/** What long listings may hold together, whatever memory there is: some 500,000 entries with short names. */
+const MAX_BYTES = 140 * MIB;
+/** As a fraction of the heap. */
+const HEAP_SHARES = 4;
+/** The share of one caller, as a fraction of that. */
+const SHARES = 2;
+/** Names, or entries, of no more are not counted: they go on while long listings take all there is. */
+const UNCOUNTED_BYTES = MIB / 4;
+/** What an entry takes beside its name, what a name takes, and each letter of it where one of the text is not Latin. */
+const [ENTRY_BYTES, NAME_BYTES, LETTER_BYTES] = [200, 40, 2];
 
 /** One listing's part of the room. */
 export interface RoomOfListing {
-  /** Takes room for so many entries, in the place of what it has. @throws AppError OVERLOADED: others are making too many */
+  /** Takes room for the names of a folder, which are counted once for all who have the very same. @throws AppError OVERLOADED: others are making too many */
+  hold(names: readonly EntryName[]): void;
+  /** Takes room for so many entries beside their names, in the place of those that it has. @throws AppError OVERLOADED: the same */
   take(entries: number): void;
-  /** Gives it back. */
+  /** Gives it all back. */
   leave(): void;
 }
 
-/** Begins a listing, which has no room yet. */
-export type EnterRoom = () => RoomOfListing;
+/** Begins a listing of a caller, which has no room yet. */
+export type EnterRoom = (caller: string) => RoomOfListing;
+
+interface HeldNames {
+  readonly bytes: number;
+  holders: number;
+}
 
 /** Bounds what listings hold while they are made, however many are asked for at once. One that finds nobody else may be of any length. */
-export function createEntryRoom(maxEntries = MAX_ENTRIES): EnterRoom {
+export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): EnterRoom {
+  const bytesOf = rememberBytes();
+  const heldNames = new Map<readonly EntryName[], HeldNames>();
+  const takenBy = new Map<string, number>();
   let taken = 0;
-  return () => {
+  const requireRoom = (bytes: number, others: number, own: number) => {
+    if (others > 0 && (others + bytes > maxBytes || (own > 0 && own + bytes > maxBytes / SHARES)))
+      throw new AppError('OVERLOADED', 'too many long listings at once: try again in a moment, or ask for pages');
+  };
+  return (caller) => {
     let own = 0;
-    const leave = () => {
-      taken -= own;
-      own = 0;
+    let held: readonly EntryName[] | undefined;
+    const count = (bytes: number) => {
+      own += bytes;
+      taken += bytes;
+      const left = (takenBy.get(caller) ?? 0) + bytes;
+      if (left > 0) takenBy.set(caller, left);
+      else takenBy.delete(caller);
+    };
+    const letGo = () => {
+      const known = held && heldNames.get(held);
+      if (!held || !known) return;
+      known.holders -= 1;
+      if (known.holders === 0) {
+        heldNames.delete(held);
+        taken -= known.bytes;
+      }
+      held = undefined;
     };
     return {
-      leave,
+      hold(names) {
+        letGo();
+        const bytes = bytesOf(names);
+        if (bytes <= UNCOUNTED_BYTES) return;
+        const known = heldNames.get(names) ?? { bytes, holders: 0 };
+        if (known.holders === 0) {
+          requireRoom(bytes, taken, takenBy.get(caller) ?? 0);
+          heldNames.set(names, known);
+          taken += bytes;
+        }
+        known.holders += 1;
+        held = names;
+      },
       take(entries) {
-        leave();
-        if (entries <= UNCOUNTED_ENTRIES) return;
-        if (taken > 0 && taken + entries > maxEntries)
-          throw new AppError('OVERLOADED', 'too many long listings at once: try again in a moment, or ask for pages');
-        own = entries;
-        taken += own;
+        count(-own);
+        const bytes = ENTRY_BYTES * entries;
+        if (bytes <= UNCOUNTED_BYTES) return;
+        const names = held && heldNames.get(held);
+        requireRoom(bytes, taken - (names?.holders === 1 ? names.bytes : 0), takenBy.get(caller) ?? 0);
+        count(bytes);
+      },
+      leave() {
+        count(-own);
+        letGo();
       },
     };
+  };
+}
+
+/** What names take: added up once, for each page of a long folder asks. */
+function rememberBytes(): (names: readonly EntryName[]) => number {
+  const known = new WeakMap<readonly EntryName[], number>();
+  return (names) => {
+    const bytes = known.get(names) ?? names.reduce((sum, { length }) => sum + NAME_BYTES + LETTER_BYTES * length, 0);
+    known.set(names, bytes);
+    return bytes;
   };
 }

@@ -6,6 +6,7 @@ import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
+import type { RoomOfListing } from './entry-room.ts';
 import type { FolderCache } from './folder-cache.ts';
 import { virtualEntry } from './list-entries.ts';
 import type { Folder } from './listed-entries.ts';
@@ -96,6 +97,7 @@ export async function getWithRelated(
   path: VirtualPath,
   password: string,
   signal: AbortSignal | undefined,
+  room?: RoomOfListing,
 ): Promise<Found & { related: readonly Entry[] }> {
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return { ...virtual, related: [] };
@@ -111,6 +113,7 @@ export async function getWithRelated(
   const entry = await lookIn(folderCache, beside, located, signal);
   try {
     const folder = await folderCache.read(beside, { refresh: false, signal, caller: `user ${actor.id}` });
+    room?.hold(folder.names);
     const names = await relatedNames(folder, entry.name, isVisible, signal);
     return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
   } catch (error) {

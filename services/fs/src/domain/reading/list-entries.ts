@@ -6,6 +6,7 @@ import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
+import type { RoomOfListing } from './entry-room.ts';
 import type { FolderCache, ReadFolderOptions } from './folder-cache.ts';
 import type { Folder } from './listed-entries.ts';
 
@@ -26,8 +27,8 @@ export interface ListOptions {
   readonly refresh: boolean;
   readonly onlyFolders?: boolean;
   readonly signal?: AbortSignal;
-  /** Told how many entries are about to be read; what it throws ends the listing. */
-  readonly beforeEntries?: (count: number) => void;
+  /** Takes the names of the folder, and the entries that are about to be read; what it throws ends the listing. */
+  readonly room?: RoomOfListing;
   /** Asked whether the caller has what it was given before for all of a folder. */
   readonly has?: (whole: object, mount: Mount) => boolean;
 }
@@ -74,6 +75,7 @@ async function listOnce(
     mounted.length > 0,
   );
   const folder = read?.folder;
+  if (folder) options.room?.hold(folder.names);
 
   let names = folder?.names ?? [];
   if (folder && (isVisible || options.onlyFolders))
@@ -91,7 +93,7 @@ async function listOnce(
   const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   const whole = wanted === folder?.names && tail.length === 0 ? folder.whole : undefined;
   if (read && whole && options.has?.(whole, read.located.mount)) return { entries: [], whole, total, located: read.located };
-  options.beforeEntries?.(wanted.length);
+  options.room?.take(wanted.length);
   const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
   return {
     whole,

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace, WHOLE } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { Actor } from '../access/permissions.ts';
+import type { RoomOfListing } from '../reading/entry-room.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
 import { listEntries } from '../reading/list-entries.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -55,7 +56,7 @@ export async function searchEntries(
 /**
  * The same for the entries of one folder alone, from its listing: needs no index and is never out of date.
  *
- * @param beforeEntries told how many entries are about to be read; what it throws ends the search
+ * @param room for what is listed; what it throws ends the search
  * @throws as searchEntries() and a listing do
  */
 export async function searchFolder(
@@ -64,7 +65,7 @@ export async function searchFolder(
   actor: Actor,
   request: SearchRequest,
   signal: AbortSignal,
-  beforeEntries: (count: number) => void,
+  room: RoomOfListing,
 ): Promise<SearchAnswer> {
   const page = pageOf(request);
   const parent: VirtualPath = resolvePath(actor, request.parent);
@@ -73,7 +74,7 @@ export async function searchFolder(
   if (!words) return NOTHING;
   const scope = scopeOf(request.scope);
   const collector = createHitCollector(page);
-  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal, beforeEntries });
+  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal, room });
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))

@@ -6,7 +6,7 @@ import type { ByteRange, Entry } from '../../driver-contract/storage-driver.ts';
 import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
-import { DiskReads } from './disk-reads.ts';
+import { DiskReads, type OnlyShort } from './disk-reads.ts';
 import { DiskWrites, type PlacedWrite, type SmallWrite } from './disk-writes.ts';
 import { probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
@@ -44,7 +44,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
       return { rootPath: root.rootPath, names };
     },
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
-    list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean, onlyShort: boolean) =>
+    list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean, onlyShort: OnlyShort) =>
       reads.list(path, statCount, seesAll, onlyShort),
     listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined, onlyShort: boolean) =>
       reads.listNames(path, knownVersion, onlyShort),

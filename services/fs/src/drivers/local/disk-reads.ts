@@ -1,4 +1,4 @@
-import fs from 'node:fs';
+import fs, { type BigIntStats } from 'node:fs';
 import { AppError, systemCodeOf } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
@@ -24,6 +24,9 @@ const MIN_NAMES_BY_PATH = 6;
 
 /** Names of more letters together are many. */
 const LONG_LENGTH = 256 * 1024;
+
+/** Whether a long folder is answered without its names, and whether what it takes on the disk is enough to call it one: that is not exact, and costs no reading. */
+export type OnlyShort = 'by its size' | 'by its names' | false;
 
 /** Names travel between threads as one text; none holds a "/". */
 export interface ListedNames {
@@ -68,8 +71,10 @@ export class DiskReads {
   }
 
   /** The names of a folder in byte order, and what is known of the first `statCount` of them. @param seesAll hidden ones too @param onlyShort none of a long one */
-  list(path: MountPath, statCount: number, seesAll: boolean, onlyShort: boolean): ListedNames & { stats: Float64Array } {
+  list(path: MountPath, statCount: number, seesAll: boolean, onlyShort: OnlyShort): ListedNames & { stats: Float64Array } {
     return this.#inFolder(path, (folder) => {
+      const size = onlyShort === 'by its size' ? longSize(folder.stat()) : undefined;
+      if (size !== undefined) return { version: undefined, names: '', tooLong: size, stats: new Float64Array() };
       const names = this.#readNames(folder, this.#showsHidden || seesAll);
       const tooLong = onlyShort ? longLength(names) : undefined;
       if (tooLong !== undefined) return { version: undefined, names: '', tooLong, stats: new Float64Array() };
@@ -84,9 +89,8 @@ export class DiskReads {
       const version = versionOf(stats);
       if (version === knownVersion) return undefined;
       const isSettled = Number(stats.ctimeMs) < Date.now() - SETTLED_AFTER_MS;
-      // On most file systems what a folder takes tells it without its names. One that was long is taken for long: it waits for its turn.
-      if (onlyShort && Number(stats.size) > 4 * LONG_LENGTH)
-        return { version: undefined, names: '', tooLong: Number(stats.size), folders: new Uint32Array() };
+      const size = onlyShort ? longSize(stats) : undefined;
+      if (size !== undefined) return { version: undefined, names: '', tooLong: size, folders: new Uint32Array() };
       const all = fs.readdirSync(folder.prefix, { withFileTypes: true });
       const tooLong = onlyShort ? longLength(all.map(({ name }) => name)) : undefined;
       if (tooLong !== undefined) return { version: undefined, names: '', tooLong, folders: new Uint32Array() };
@@ -301,6 +305,11 @@ type BytesOf = (name: string, stats: fs.Stats) => number | undefined;
 const bytesOfCopied: BytesOf = (name, stats) => (isReservedName(name) ? undefined : bytesOnDisk(stats.isFile() ? stats.size : 0));
 
 /** Undefined: they are few. */
+/** On most file systems what a folder takes tells it without its names. One that was long is taken for long: it waits for its turn. */
+function longSize({ size }: BigIntStats): number | undefined {
+  return size > 4 * LONG_LENGTH ? Number(size) : undefined;
+}
+
 function longLength(names: readonly string[]): number | undefined {
   const length = names.reduce((sum, name) => sum + name.length + 1, 0);
   return length > LONG_LENGTH ? length : undefined;

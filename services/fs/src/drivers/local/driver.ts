@@ -37,6 +37,7 @@ import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { wholeContent } from '../../driver-contract/whole-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
+import type { OnlyShort } from './disk-reads.ts';
 import type { PlacedWrite } from './disk-writes.ts';
 import { fromDisk, toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
@@ -57,6 +58,8 @@ const WHOLE_BYTES = 64 * 1024;
 const LETTER_BYTES = 2;
 /** Folders that are copied at a time: more go no quicker on one disk, and each holds the names of the folders that it is in. */
 const FOLDER_COPIES = { size: 4, share: 2 } as const;
+/** Reads of a long folder that a thread is given at a time for those who go through its entries: it does one after the other, and all others wait for these. */
+const LONG_READS = { size: 2, share: 1 } as const;
 /** Names of a longer text together are split by one caller in each turn of the event loop. */
 const MAX_AT_ONCE_LENGTH = 256 * 1024;
 
@@ -72,6 +75,7 @@ export class LocalDriver implements StorageDriver {
   readonly #looks = new GatheredLooks();
   readonly #takeTurn = createTurns();
   readonly #folderCopies = createLane(FOLDER_COPIES);
+  readonly #longReads = createLane(LONG_READS);
   /** Those that take something back when they fail. */
   readonly #calls = new Calls();
 
@@ -106,17 +110,22 @@ export class LocalDriver implements StorageDriver {
     return this.#finish(path, await this.#disk.call('stat', [path], signal), signal);
   }
 
-  async *list(directory: MountPath, { signal, seesAll, beforeNames }: CallOptions = {}): AsyncGenerator<Entry, void> {
+  async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
+    const { signal, seesAll, beforeNames } = options;
     checkReachable(directory);
-    const read = (onlyShort: boolean) => this.#disk.call('list', [directory, ENTRIES_PER_TURN, seesAll === true, onlyShort], signal);
-    let listed = await read(beforeNames !== undefined);
+    const read = (onlyShort: OnlyShort) => this.#disk.call('list', [directory, ENTRIES_PER_TURN, seesAll === true, onlyShort], signal);
+    let listed = await read('by its size');
     if (listed.tooLong !== undefined) {
-      beforeNames?.(LETTER_BYTES * listed.tooLong);
-      listed = await read(false);
+      listed = await this.#longReads.run(options, async () => {
+        const { tooLong } = beforeNames ? await read('by its names') : { tooLong: 0 };
+        if (tooLong !== undefined) beforeNames?.(LETTER_BYTES * tooLong);
+        return read(false);
+      });
     }
     let isFirst = true;
     for (const turn of namesInTurns(listed.names)) {
-      const packed = isFirst ? listed.stats : await this.#disk.call('statMany', [directory, turn.join('/')], signal);
+      const look = () => this.#disk.call('statMany', [directory, turn.join('/')], signal);
+      const packed = isFirst ? listed.stats : await this.#longReads.run(options, look);
       isFirst = false;
       for (const entry of unpackAll(turn, packed)) {
         throwIfAborted(signal);

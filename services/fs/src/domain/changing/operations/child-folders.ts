@@ -3,7 +3,7 @@ import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import { EntryMap, takeEntries } from '../../../driver-contract/entry-map.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { type Operation, open } from './operation.ts';
+import { callOf, type Operation, open } from './operation.ts';
 import { PLAN_BYTES, type PlanShare } from './plan-room.ts';
 
 /** A folder on a walk through the tree. */
@@ -27,11 +27,11 @@ export function childFolder({ snapshot }: Operation, parent: WalkedFolder, name:
  * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
  */
 export async function everythingIn(
-  { snapshot, signal }: Operation,
+  operation: Operation,
   folder: WalkedFolder,
   { seesAll, share }: { seesAll?: true; share?: PlanShare | undefined } = {},
 ): Promise<{ entries: EntryMap; mounted: EntryName[]; bytes: number }> {
-  const mounted = snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
+  const mounted = operation.snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
   let bytes = 0;
   const take = (more: number) => {
     bytes += more;
@@ -40,7 +40,7 @@ export async function everythingIn(
   if (!folder.located) return { entries: new EntryMap(), mounted, bytes };
   const { driver, path } = await open(folder.located);
   try {
-    const listing = driver.list(path, { signal, seesAll, beforeNames: share && take });
+    const listing = driver.list(path, { ...callOf(operation), seesAll, beforeNames: share && take });
     return { entries: await takeEntries(listing, ({ name }) => take(PLAN_BYTES.sorted(name.length))), mounted, bytes };
   } catch (error) {
     // The storage need not have a folder that is there for its mounts.

@@ -6,7 +6,7 @@ import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { callerOf, type Operation, open, requireWrite } from './operation.ts';
+import { callerOf, callOf, type Operation, open, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
@@ -62,10 +62,10 @@ async function renameMatching(operation: Operation, request: RegexRename, share:
   await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings, queue);
 }
 
-async function entriesOf({ signal }: Operation, located: Located<Mount>, share: PlanShare): Promise<EntryMap> {
+async function entriesOf(operation: Operation, located: Located<Mount>, share: PlanShare): Promise<EntryMap> {
   const { driver, path: place } = await open(located);
   try {
-    return await takeEntries(driver.list(place, { signal, beforeNames: share.take }), ({ name }) =>
+    return await takeEntries(driver.list(place, { ...callOf(operation), beforeNames: share.take }), ({ name }) =>
       share.take(PLAN_BYTES.listed(name.length)),
     );
   } catch (error) {
