@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeIndexes, type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
+import { createUserTurns } from '@wharf/pace';
 import { type Bus, createStoreRoom, type Logger, NO_TRACING, type StoreConnection, type Tracing } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
@@ -36,8 +37,11 @@ export interface TaskEngine {
   addTogether<Input>(batches: readonly TaskBatch<Input>[]): Promise<readonly TaskRecord[]>;
   /** What people may look at and do. */
   readonly control: Pick<TaskControl, 'get' | 'list'>;
-  /** Like TaskControl's, and tells whoever works on them. @returns errors by id for those that failed */
-  apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope): Promise<Map<string, unknown>>;
+  /**
+   * Like TaskControl's, and tells whoever works on them. One list of a user is gone through at a time.
+   * @param signal the rest of the list stays as it is once it is aborted. @returns errors by id for those that failed
+   */
+  apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope, signal?: AbortSignal): Promise<Map<string, unknown>>;
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   retryFailed(list: string, scope: TaskScope): Promise<void>;
   /** Runs again at once what was postponed: the first few of a kind, so that a long queue is not looked at as a whole. */
@@ -76,6 +80,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
   const room = createStoreRoom(options.store, STORE_SHARE);
+  /** Many lists at once would take the store, and all that failed be held for each. */
+  const inTurn = createUserTurns();
   const control = createTaskControl(models, clock, (creatorId, count) =>
     openLimit.take(Array.from({ length: count }, () => ({ creator: creatorId === 0 ? undefined : { id: creatorId } }))),
   );
@@ -123,8 +129,9 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       return record;
     },
     control: { get: control.get, list: control.list },
-    async apply(action, ids, list, scope) {
-      const { touched, failed } = await applyToAll(control, action, ids, list, scope, worker.announce);
+    async apply(action, ids, list, scope, signal) {
+      const one = (id: string) => control.apply(action, id, list, scope);
+      const { touched, failed } = await inTurn(scope.creatorId, () => applyToAll(ids, one, worker.announce, signal));
       if (touched.length > 0) worker.changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;
@@ -150,18 +157,16 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
 
 /** A few at a time. @returns the ids of those that changed, and errors by id */
 async function applyToAll(
-  control: TaskControl,
-  action: TaskAction,
   ids: readonly string[],
-  list: string,
-  scope: TaskScope,
+  apply: (id: string) => Promise<TaskRecord | undefined>,
   onChange: (record: TaskRecord) => void,
+  signal: AbortSignal | undefined,
 ): Promise<{ touched: readonly string[]; failed: Map<string, unknown> }> {
   const failed = new Map<string, unknown>();
   const touched: string[] = [];
   const one = async (id: string): Promise<void> => {
     try {
-      const record = await control.apply(action, id, list, scope);
+      const record = await apply(id);
       if (!record) return;
       touched.push(id);
       onChange(record);
@@ -170,7 +175,7 @@ async function applyToAll(
     }
   };
   const open = [...new Set(ids)];
-  while (open.length > 0) await Promise.all(open.splice(0, PARALLEL_CHANGES).map(one));
+  while (open.length > 0 && !signal?.aborted) await Promise.all(open.splice(0, PARALLEL_CHANGES).map(one));
   return { touched, failed };
 }
 

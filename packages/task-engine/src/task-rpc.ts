@@ -33,7 +33,7 @@ export function createTaskRpc(engine: TaskEngine): RpcService {
     getTask: forUsers(async ({ list, id }, call) => ({ task: wireTask(await engine.control.get(id, list, scopeOf(call))) })),
     controlTasks: forUsers(async ({ list, action, ids }, call) => {
       if (ids.length > MAX_IDS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_IDS} tasks at a time`);
-      const failed = await engine.apply(actionOf(action), ids, list, scopeOf(call));
+      const failed = await engine.apply(actionOf(action), ids, list, scopeOf(call), call.signal);
       return { errors: Object.fromEntries([...failed].map(([id, error]) => [id, AppError.from(error).message])) };
     }),
     clearTasks: forUsers(async ({ list, only_succeeded }, call) => {

@@ -118,6 +118,25 @@ it('whoever cancels many at once waits for those that have not ended, and a look
   expect(Math.max(...looks)).toBeLessThanOrEqual(50);
 });
 
+it('lists of one user are gone through one at a time, and no further once nobody waits for that', async () => {
+  const engine = await place.open([], { store: connection });
+  const ids = Array.from({ length: COUNT }, (_, index) => `none ${index}`);
+  const open = new Set<number>();
+  let most = 0;
+  const client = connection.getClient();
+  client.on('commandStarted', ({ commandName, command, requestId }) => {
+    if (commandName === 'find' && ids.includes(command.filter._id)) open.add(requestId);
+    most = Math.max(most, open.size);
+  });
+  client.on('commandSucceeded', ({ requestId }) => open.delete(requestId));
+  const found = await Promise.all([1, 2, 3].map(() => engine.apply('cancel', ids, 'copy', mine)));
+  expect(found.map(({ size }) => size)).toEqual([COUNT, COUNT, COUNT]);
+  expect(most).toBeLessThanOrEqual(16);
+  most = 0;
+  expect(await engine.apply('cancel', ids, 'copy', mine, AbortSignal.abort())).toEqual(new Map());
+  expect(most).toBe(0);
+});
+
 async function giveUpForeign(): Promise<void> {
   let nowMs = 0;
   const housekeeping = createHousekeeping(taskModelsOf(connection, 'fs'), clockOf(), ['copy'], undefined, () => nowMs);
