@@ -1,5 +1,5 @@
 export { boundAnswer, endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
-export { boundConnections } from './bound-connections.ts';
+export { awaitBody, boundConnections } from './bound-connections.ts';
 export { closeTogether } from './close-together.ts';
 export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { expect, it } from 'vitest';
-import { createTransferLimit } from './transfer-limit.ts';
+import { listenHttp } from '../ops/http-listener.ts';
+import { createTransferLimit, transfersOf } from './transfer-limit.ts';
 
 const user = (id: number, role: number = ROLE.general) => ({
   identity: { kind: 'user', id, username: '', role, permission: 0, basePath: '/', sessionId: '' } as const,
@@ -51,4 +54,41 @@ it('a client that has gone before its transfer begins has no place in it, and ke
   response.emit('close');
   for (let times = 0; times < 10; times += 1) limit.begin(response, user(5));
   limit.begin(new ServerResponse(new IncomingMessage(new Socket())), user(5));
+});
+
+it('transfers are half of the connections of a port at most, so that others find one', () => {
+  expect([1_365, 512, 10_000].map(transfersOf)).toEqual([682, 256, 2_000]);
+});
+
+it('of a full port the upload of a user does not end whose body has not come, that of a stranger does', async () => {
+  const limit = createTransferLimit(4);
+  const begun: IncomingMessage[] = [];
+  const listener = await listenHttp(
+    (request, response) => {
+      begun.push(request);
+      limit.begin(response, request.url === '/user' ? user(5) : { identity: undefined, address: '192.0.2.1' });
+      request.resume().once('end', () => response.end('stored'));
+    },
+    '127.0.0.1',
+    0,
+    { maxConnections: 3 },
+  );
+  const open = async () => {
+    const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  };
+  const send = async (path: string) => {
+    const [socket, before] = [await open(), begun.length];
+    socket.write(`PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx`);
+    while (begun.length === before) await setImmediate();
+    return socket;
+  };
+  const [ofUser, ofStranger] = [await send('/user'), await send('/stranger')];
+  const other = await open();
+  await once(ofStranger.resume(), 'close');
+  ofUser.write('y');
+  expect(String(await once(ofUser, 'data'))).toContain('stored');
+  for (const socket of [ofUser, other]) socket.destroy();
+  await listener.stop(0);
 });

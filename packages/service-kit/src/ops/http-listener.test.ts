@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { awaitBody } from '@wharf/pace';
 import { afterEach, expect, it } from 'vitest';
 import { connectionsOfPort, type HttpListener, listenHttp } from './http-listener.ts';
 
@@ -48,6 +49,31 @@ it('of a full port no connection ends on which something is under way: a new one
   expect(await answerOf(await open())).toBe('');
   for (const response of waiting) response.end('served');
   for (const socket of asking) expect(String(await once(socket, 'data'))).toContain('served');
+});
+
+it('of a full port the oldest ends whose body has not come, unless that is awaited', async () => {
+  const begun: IncomingMessage[] = [];
+  listener = await listenHttp(
+    (request, response) => {
+      begun.push(request);
+      if (request.headers['x-known'] !== undefined) awaitBody(request);
+      request.resume().once('end', () => response.end('served'));
+    },
+    '127.0.0.1',
+    0,
+    { maxConnections: 3 },
+  );
+  const send = async (headers: string): Promise<Socket> => {
+    const [socket, before] = [await open(), begun.length];
+    socket.write(`PUT / HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: 2\r\n\r\nx`);
+    while (begun.length === before) await setImmediate();
+    return socket;
+  };
+  const [known, stranger, later] = [await send('X-Known: yes\r\n'), await send(''), await open()];
+  await once(stranger.resume(), 'close');
+  expect(await answerOf(later)).toContain('served');
+  known.write('y');
+  expect(String(await once(known, 'data'))).toContain('served');
 });
 
 it('a port takes no more connections than the handles and the heap of its process allow', () => {

@@ -50,10 +50,7 @@ export async function listenHttp(
   handler: http.RequestListener,
   host: string,
   port: number,
-  {
-    share,
-    maxConnections = connectionsOfPort(fileHandles(), getHeapStatistics().heap_size_limit),
-  }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
+  { share, maxConnections = maxConnectionsOfPort() }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
 ): Promise<HttpListener> {
   const maxHeaders = MAX_HEADERS + (share ? 0 : ADDED.headers);
   let isDraining = false;
@@ -81,7 +78,7 @@ export async function listenHttp(
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = maxHeaders + 1;
   if (share) server.on('connection', shareConnections(share, maxConnections));
-  boundConnections(server, maxConnections);
+  boundConnections(server, maxConnections, { endsLateBodies: true });
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;
@@ -101,7 +98,12 @@ export async function listenHttp(
   };
 }
 
-/** What a port takes where nothing else is said. @internal for its test */
+/** What a port of this process takes where nothing else is said. */
+export function maxConnectionsOfPort(): number {
+  return connectionsOfPort(fileHandles(), getHeapStatistics().heap_size_limit);
+}
+
+/** @internal for its test */
 export function connectionsOfPort(handles: number, heapBytes: number): number {
   return Math.min(MAX_CONNECTIONS, Math.floor(handles / HANDLE_SHARES), Math.floor(heapBytes / HEAP_BYTES));
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
+import { awaitBody } from '@wharf/pace';
+import { ROLE } from '@wharf/rights';
 import {
   type ByteServer,
   type Call,
@@ -124,6 +126,7 @@ async function serve(
     if (!told && !forwarded && (await options.direct.answer(request, response, { path, call }))) return;
     // Requests of our own services are bounded by the limits of those services.
     if (asked.writeSession === undefined) options.transfers.begin(response, call);
+    else if (forwarded) awaitBody(request);
     // A request that comes directly begins a trace.
     const parent = told ? undefined : forwarded ? traceparentOf(request.headers) : '';
     const spanOptions = { kind: 'server', ...(parent === undefined ? {} : { parent }) } as const;
@@ -157,7 +160,9 @@ async function answer(
   const { path, query, isPart, writeSession, download } = asked;
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
-    return { ...call, identity: (await options.callers.establish(request.headers.authorization)).identity };
+    const { identity } = await options.callers.establish(request.headers.authorization);
+    if (identity.role !== ROLE.guest) awaitBody(request);
+    return { ...call, identity };
   };
   if (asked.isTus) return receiveTus(context, options.uploads, request, response, { path, identified: identify });
   if (isPart || (asked.isUpload && request.method === 'PUT')) {
