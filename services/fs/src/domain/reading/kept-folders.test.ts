@@ -23,3 +23,13 @@ it.each([
   expect(keptMib).toBeGreaterThan(35);
   expect([left[0], left.at(-1)]).toEqual([false, true]);
 });
+
+it('of small folders with long paths fewer are kept (C18)', async () => {
+  const kept = createKeptFolders();
+  const entries = await readListedEntries(named(1, String));
+  const pathOf = (folder: number) => `1 /${'d'.repeat(3_800)}/${folder}`;
+  for (let folder = 0; folder < 4_000; folder += 1) kept.keep(pathOf(folder), { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  const left = Array.from({ length: 4_000 }, (_unused, folder) => kept.get(pathOf(folder)) !== undefined).filter(Boolean).length;
+  expect(left).toBeGreaterThan(2_000);
+  expect(left).toBeLessThan(3_000);
+});

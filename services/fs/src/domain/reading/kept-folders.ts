@@ -8,6 +8,9 @@ import type { Folder, ListedEntries } from './listed-entries.ts';
 const MAX_KEPT_BYTES = 40 * 1024 * 1024;
 /** What a folder takes at least, a name in a list beside its text, and a change of one. */
 const [FOLDER_BYTES, NAME_BYTES, CHANGE_BYTES] = [1_024, 40, 64];
+/** A letter of a folder's path, which several hold. */
+const PATH_BYTES = 4;
+
 /** Names under their version, in one order. */
 export interface KeptNames {
   readonly version: string;
@@ -57,7 +60,7 @@ export interface KeptFolders {
 export function createKeptFolders(): KeptFolders {
   const kept = new LRUCache<string, KeptNames | KeptEntries>({
     maxSize: MAX_KEPT_BYTES,
-    sizeCalculation: bytesOf,
+    sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length,
     disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */

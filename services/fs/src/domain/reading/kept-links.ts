@@ -1,5 +1,6 @@
 import type { MountPath, VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { maxPaths } from '../../driver-contract/path-weight.ts';
 import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
 
@@ -34,7 +35,10 @@ interface Kept {
 /** @param clock milliseconds since 1970, by this machine: so are the ends of links, which drivers sign, or read in answers of others. */
 export function createKeptLinks(clock: () => number): KeptLinks {
   const paths = new PathTree<VirtualPath>();
-  const kept = new LRUCache<VirtualPath, Kept>({ max: MAX_KEPT, disposeAfter: (_link, path) => kept.has(path) || paths.delete(path) });
+  const kept = new LRUCache<VirtualPath, Kept>({
+    ...maxPaths(MAX_KEPT),
+    disposeAfter: (_link, path) => kept.has(path) || paths.delete(path),
+  });
   let changes = 0;
   const isFresh = (expiresAt: Date) => expiresAt.getTime() - clock() > MIN_LEFT_MS;
   return {
@@ -47,7 +51,7 @@ export function createKeptLinks(clock: () => number): KeptLinks {
       // One that was on its way during a change may be of what was there before; one that names no end may end at any time.
       if (changes === before && !link.isForClient && link.expiresAt && isFresh(link.expiresAt)) {
         kept.set(path, { driver: new WeakRef(driver), link, expiresAt: link.expiresAt });
-        paths.set(path, path);
+        if (kept.has(path)) paths.set(path, path);
       }
       return link;
     },

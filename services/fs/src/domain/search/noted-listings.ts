@@ -1,5 +1,6 @@
 import type { VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { maxPaths } from '../../driver-contract/path-weight.ts';
 import type { SearchIndex } from './search-index.ts';
 
 /** Folders that wait at most. */
@@ -28,7 +29,7 @@ export interface NotedListings {
 
 export function createNotedListings(): NotedListings {
   const waiting = new Map<VirtualPath, number>();
-  const seen = new LRUCache<VirtualPath, number>({ max: REMEMBERED_LISTINGS });
+  const seen = new LRUCache<VirtualPath, number>(maxPaths(REMEMBERED_LISTINGS));
   const settle = (path: VirtualPath, print: number) => {
     seen.set(path, print);
     if (waiting.get(path) === print) waiting.delete(path);

@@ -1,5 +1,6 @@
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { pathWeight } from '../../driver-contract/path-weight.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** What a worker saw of some entries of a folder. */
@@ -9,7 +10,7 @@ export interface SeenEntries {
   readonly packed: Float64Array;
 }
 
-/** All storages together would keep more than they need: so many entries (about 300 bytes each) are enough for the folders in use. */
+/** All storages together would keep more than they need: so many entries (about 300 bytes each, and where names or paths are long fewer) are enough for the folders in use. */
 const MAX_KEPT_ENTRIES = 20_000;
 
 /**
@@ -19,7 +20,7 @@ const MAX_KEPT_ENTRIES = 20_000;
 export class LastSeenEntries {
   readonly #kept = new LRUCache<MountPath, SeenEntries & { readonly entries: readonly Entry[] }>({
     maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: ({ entries }) => entries.length + 1,
+    sizeCalculation: ({ entries, text }, directory) => (entries.length + 1) * pathWeight(directory) + pathWeight(text),
   });
 
   entriesOf(directory: MountPath, seen: SeenEntries, unpack: () => readonly Entry[]): readonly Entry[] {
