@@ -35,6 +35,13 @@ describe('collecting hits', () => {
     );
   });
 
+  it('keeps folders of no more letters than it has room for, those of better hits in the place of others', () => {
+    const collector = createHitCollector({ page: 1, perPage: 2 }, 8);
+    for (const name of ['d', 'c', 'b', 'a']) collector.add(hit(name, '/123'));
+    expect(collector.answer().hits.map((each) => each.name)).toEqual(['a', 'b']);
+    expect(() => collector.add(hit('0', '/1234'))).toThrow('smaller pages');
+  });
+
   it('looks at few others for each hit, however many are kept, and where the best come last', () => {
     const looksAt = (perPage: number) => {
       const count = 5 * perPage;

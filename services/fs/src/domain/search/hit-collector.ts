@@ -1,9 +1,12 @@
+import { getHeapStatistics } from 'node:v8';
+import { AppError } from '@wharf/errors';
 import { type Pace, sortInTurns } from '@wharf/pace';
 import { compareNames } from '@wharf/paths';
 import type { SearchAnswer, SearchHit, SearchQuery } from './search-index.ts';
 
 /** Counts hits and keeps those that may be on the wanted page: no hit takes long, however many there are and in whatever order they come. */
 export interface HitCollector {
+  /** @throws AppError INVALID_ARGUMENT: those that have to be kept are too long together */
   add(hit: SearchHit): void;
   /** For threads that have nothing else to do. */
   answer(): SearchAnswer;
@@ -11,14 +14,28 @@ export interface HitCollector {
   answerInTurns(pace: Pace): Promise<SearchAnswer>;
 }
 
+/** Letters of folders that the kept hits of one search have together, as a fraction of the heap: eight searches go on at a time. */
+const HEAP_SHARES = 32;
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** @param query.page together with `perPage` says how many hits have to be kept: what comes before the page, and the page. */
-export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' | 'perPage'>): HitCollector {
+/**
+ * @param query.page together with `perPage` says how many hits have to be kept: what comes before the page, and the page
+ * @param maxLetters of the folders of these, each counted with each of its hits
+ */
+export function createHitCollector(
+  { page, perPage }: Pick<SearchQuery, 'page' | 'perPage'>,
+  maxLetters = getHeapStatistics().heap_size_limit / HEAP_SHARES,
+): HitCollector {
   const wanted = page * perPage;
   /** A binary heap: none comes after the one that it is below, so the last of all is the first here. */
   const kept: SearchHit[] = [];
   let total = 0;
+  let letters = 0;
+  const count = (added: SearchHit, removed?: SearchHit) => {
+    letters += added.parent.length - (removed?.parent.length ?? 0);
+    if (letters > maxLetters)
+      throw new AppError('INVALID_ARGUMENT', 'the folders of these hits have too long paths: ask for smaller pages, or use more keywords');
+  };
   /** Without surrogates the built-in order of texts is that of their bytes. */
   let compare = comparePlain;
   const rise = (from: number) => {
@@ -52,9 +69,11 @@ export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' |
         for (let at = kept.length >> 1; at >= 0; at -= 1) sink(at);
       }
       if (kept.length < wanted) {
+        count(hit);
         kept.push(hit);
         rise(kept.length - 1);
       } else if (kept[0] && compare(hit, kept[0]) < 0) {
+        count(hit, kept[0]);
         kept[0] = hit;
         sink(0);
       }

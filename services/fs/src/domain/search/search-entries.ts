@@ -73,7 +73,8 @@ export async function searchFolder(
   const words = parseKeywords(request.keywords);
   if (!words) return NOTHING;
   const scope = scopeOf(request.scope);
-  const collector = createHitCollector(page);
+  // The path of the folder is one text, however many hits have it.
+  const collector = createHitCollector(page, Number.POSITIVE_INFINITY);
   const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal, room });
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {

@@ -4,6 +4,7 @@ import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
 import type { SearchAnswer, SearchQuery } from '../../domain/search/search-index.ts';
 import { createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
+import { pathWeight } from '../../driver-contract/path-weight.ts';
 import type { Steps } from './index-tables.ts';
 import { nameAt, numberAt, pathAt, type Row } from './row.ts';
 import type { Statements } from './statements.ts';
@@ -16,8 +17,8 @@ const STEP_MS = 8;
 const ROWS_PER_LOOK = 128;
 /** Rows that one statement of a scan passes over: it cannot be stopped in between. */
 const SCAN_ROWS = 10_000;
-/** Folders of one search whose visibility is remembered. */
-const MAX_FOLDERS = 100_000;
+/** Folders of one search whose visibility is remembered, fewer where their paths are long. */
+const MAX_FOLDERS = 20_000;
 
 const COLUMNS = 'e.folder, e.name, e.is_directory, e.size_bytes';
 const IN_SCOPE = { all: '', folders: 'AND e.is_directory = 1', files: 'AND e.is_directory = 0' } as const;
@@ -28,14 +29,19 @@ export function* searchSteps(sql: Statements, query: SearchQuery, rules: RuleBoo
   const collector = createHitCollector(query);
   const visibility = createVisibility(query, rules);
   const folders = new Map<number, { path: VirtualPath; isShown: EntryFilter } | undefined>();
+  let weight = 0;
   const folderOf = (id: number) => {
     if (folders.has(id)) return folders.get(id);
     const row = sql.first('SELECT path FROM folders WHERE id = ?', id);
     const path = row && pathAt(row, 0);
     const isShown = path === undefined ? undefined : visibility(path);
     const folder = path === undefined || isShown === undefined ? undefined : { path, isShown };
-    if (folders.size >= MAX_FOLDERS) folders.clear();
+    if (weight >= MAX_FOLDERS) {
+      folders.clear();
+      weight = 0;
+    }
     folders.set(id, folder);
+    weight += pathWeight(folder?.path ?? '');
     return folder;
   };
 

@@ -6,13 +6,14 @@ import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
 import type { SearchAnswer, SearchIndex, SearchQuery } from '../../domain/search/search-index.ts';
 import { createRuleBooks, createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
+import { pathWeight } from '../../driver-contract/path-weight.ts';
 
 /** More grams narrow the candidates little and cost the store a look each. */
 const MAX_GRAMS = 8;
 /** Candidates that are looked at before others have their turn. */
 const BATCH = 1_000;
-/** Folders of one search whose visibility is remembered. */
-const MAX_FOLDERS = 100_000;
+/** Folders of one search whose visibility is remembered, fewer where their paths are long. */
+const MAX_FOLDERS = 20_000;
 const FIELDS = { folder: 1, name: 1, is_dir: 1, size: 1 } as const;
 
 type Candidate = Pick<IndexEntryRecord, 'folder' | 'name' | 'is_dir' | 'size'>;
@@ -26,14 +27,20 @@ export function createStoreSearch({ indexEntries, indexFolders }: Models): Searc
     const collector = createHitCollector(query);
     const visibility = createVisibility(query, booksOf(query.viewer));
     const folders = new Map<string, Shown>();
+    let weight = 0;
     const learn = async (batch: readonly Candidate[]) => {
-      if (folders.size > MAX_FOLDERS) folders.clear();
+      if (weight > MAX_FOLDERS) {
+        folders.clear();
+        weight = 0;
+      }
       const unknown = [...new Set(batch.map(({ folder }) => folder))].filter((id) => !folders.has(id));
       if (unknown.length === 0) return;
       for (const id of unknown) folders.set(id, undefined);
+      weight += unknown.length;
       const found = await indexFolders.find({ _id: { $in: unknown } }, { path: 1 }).lean<Array<Pick<IndexFolderRecord, '_id' | 'path'>>>();
       for (const { _id, path } of found) {
         const isShown = visibility(path as VirtualPath);
+        weight += pathWeight(path);
         if (isShown) folders.set(_id, { path: path as VirtualPath, isShown });
       }
     };
