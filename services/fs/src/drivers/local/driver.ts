@@ -56,8 +56,8 @@ const ENTRIES_PER_TURN = 1000;
 const WHOLE_BYTES = 64 * 1024;
 /** Of a text in memory, where one of its letters is not Latin. */
 const LETTER_BYTES = 2;
-/** Folders that are copied at a time, and removed: more go no quicker on one disk, and each holds the names of the folders that it is in. */
-const FOLDERS_AT_A_TIME = { size: 4, share: 2 } as const;
+/** Folders that are copied at a time: more go no quicker on one disk, and each holds the names of the folders that it is in. */
+const FOLDER_COPIES = { size: 4, share: 2 } as const;
 /** Reads of a long folder that a thread is given at a time for those who go through its entries: it does one after the other, and all others wait for these. */
 const LONG_READS = { size: 2, share: 1 } as const;
 /** Names of a longer text together are split by one caller in each turn of the event loop. */
@@ -74,8 +74,7 @@ export class LocalDriver implements StorageDriver {
   readonly #lastSeen = new LastSeenEntries();
   readonly #looks = new GatheredLooks();
   readonly #takeTurn = createTurns();
-  readonly #folderCopies = createLane(FOLDERS_AT_A_TIME);
-  readonly #folderRemovals = createLane(FOLDERS_AT_A_TIME);
+  readonly #folderCopies = createLane(FOLDER_COPIES);
   readonly #longReads = createLane(LONG_READS);
   /** Those that take something back when they fail. */
   readonly #calls = new Calls();
@@ -221,16 +220,9 @@ export class LocalDriver implements StorageDriver {
     return this.#finish(directory, await this.#disk.call('makeDirectory', [directory], signal), signal);
   }
 
-  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
-    const { signal, recursive, onlyIf } = options;
+  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
-    try {
-      // Most are files, or empty: they wait for nobody.
-      return await this.#disk.call('remove', [path, false, onlyIf], signal);
-    } catch (error) {
-      if (!recursive || onlyIf || !AppError.is(error, 'DIRECTORY_NOT_EMPTY')) throw error;
-    }
-    await this.#folderRemovals.run(options, () => this.#disk.call('remove', [path, true, undefined], signal));
+    await this.#disk.call('remove', [path, recursive, onlyIf], signal);
   }
 
   async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
