@@ -41,18 +41,42 @@ it('one that finds nobody else may be longer than all of it', () => {
   enter('other').take(1_400);
 });
 
-it('several of one caller have half of it', () => {
+it('several of one caller have three quarters of it', () => {
   const enter = roomFor(10_000);
-  enter('one').take(3_000);
-  expect(busy(() => enter('one').take(3_000))).toBe(true);
-  enter('one').take(2_000);
-  enter('other').take(5_000);
+  enter('one').take(4_000);
+  expect(busy(() => enter('one').take(4_000))).toBe(true);
+  enter('one').take(3_500);
+  enter('other').take(2_500);
+});
+
+const namesOf = (folder: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${folder.repeat(200)}${index}` as EntryName);
+
+it('the names of other folders count for their caller', () => {
+  const enter = roomFor(20_000);
+  const [first, second] = [enter('one'), enter('one')];
+  first.hold(namesOf('a', 4_000));
+  expect(busy(() => second.hold(namesOf('b', 4_000)))).toBe(true);
+  enter('other').hold(namesOf('c', 4_000));
+  first.leave();
+  second.hold(namesOf('b', 4_000));
+});
+
+it('a folder that changed while it was listed is listed once more, alone or by its caller beside others', () => {
+  const enter = roomFor(10_000);
+  enter('other').take(1_400);
+  const only = enter('one');
+  for (const folder of ['a', 'b']) {
+    only.hold(namesOf(folder, 2_000));
+    only.take(2_000);
+  }
+  only.leave();
+  only.take(8_000);
 });
 
 it('names take room by their letters, once for all who have the very same, until the last of them leaves', () => {
   const enter = roomFor(10_000);
-  const names = (count: number) => Array.from({ length: count }, (_, index) => `${'n'.repeat(200)}${index}` as EntryName);
-  const [many, others] = [names(3_000), names(3_000)];
+  const [many, others] = [namesOf('n', 3_000), namesOf('n', 3_000)];
   const rooms = Array.from({ length: 64 }, () => enter('one'));
   for (const room of rooms) room.hold(many);
   for (const room of rooms) room.take(1_000);

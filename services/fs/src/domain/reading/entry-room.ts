@@ -7,8 +7,8 @@ const MIB = 1024 * 1024;
 const MAX_BYTES = 140 * MIB;
 /** As a fraction of the heap. */
 const HEAP_SHARES = 4;
-/** The share of one caller, as a fraction of that. */
-const SHARES = 2;
+/** Of that, for one caller: guests of one address are one, and two of them may list the same long folder. */
+const SHARE = 0.75;
 /** Names, or entries, of no more are not counted: they go on while long listings take all there is. */
 const UNCOUNTED_BYTES = MIB / 4;
 /** What an entry takes beside its name, what a name takes, and each letter of it where one of the text is not Latin. */
@@ -29,7 +29,8 @@ export type EnterRoom = (caller: string) => RoomOfListing;
 
 interface HeldNames {
   readonly bytes: number;
-  holders: number;
+  /** How many listings of each caller hold them: they count once for each, and once in all. */
+  readonly holders: Map<string, number>;
 }
 
 /** Bounds what listings hold while they are made, however many are asked for at once. One that finds nobody else may be of any length. */
@@ -38,50 +39,64 @@ export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
   const heldNames = new Map<readonly EntryName[], HeldNames>();
   const takenBy = new Map<string, number>();
   let taken = 0;
+  const countFor = (caller: string, bytes: number) => {
+    const left = (takenBy.get(caller) ?? 0) + bytes;
+    if (left > 0) takenBy.set(caller, left);
+    else takenBy.delete(caller);
+  };
+  /** @param others what all have beside this listing. @param own what its caller has beside it */
   const requireRoom = (bytes: number, others: number, own: number) => {
-    if (others > 0 && (others + bytes > maxBytes || (own > 0 && own + bytes > maxBytes / SHARES)))
+    if (others > 0 && (others + bytes > maxBytes || (own > 0 && own + bytes > SHARE * maxBytes)))
       throw new AppError('OVERLOADED', 'too many long listings at once: try again in a moment, or ask for pages');
   };
   return (caller) => {
     let own = 0;
-    let held: readonly EntryName[] | undefined;
+    let names: readonly EntryName[] = [];
     const count = (bytes: number) => {
       own += bytes;
       taken += bytes;
-      const left = (takenBy.get(caller) ?? 0) + bytes;
-      if (left > 0) takenBy.set(caller, left);
-      else takenBy.delete(caller);
+      countFor(caller, bytes);
     };
     const letGo = () => {
-      const known = held && heldNames.get(held);
-      if (!held || !known) return;
-      known.holders -= 1;
-      if (known.holders === 0) {
-        heldNames.delete(held);
+      const known = heldNames.get(names);
+      if (!known) return;
+      const left = (known.holders.get(caller) ?? 0) - 1;
+      if (left > 0) known.holders.set(caller, left);
+      else {
+        known.holders.delete(caller);
+        countFor(caller, -known.bytes);
+      }
+      if (known.holders.size === 0) {
+        heldNames.delete(names);
         taken -= known.bytes;
       }
-      held = undefined;
+      names = [];
     };
     return {
-      hold(names) {
+      hold(wanted) {
+        count(-own);
         letGo();
-        const bytes = bytesOf(names);
+        const bytes = bytesOf(wanted);
         if (bytes <= UNCOUNTED_BYTES) return;
-        const known = heldNames.get(names) ?? { bytes, holders: 0 };
-        if (known.holders === 0) {
+        const known = heldNames.get(wanted) ?? { bytes, holders: new Map() };
+        const held = known.holders.get(caller) ?? 0;
+        if (known.holders.size === 0) {
           requireRoom(bytes, taken, takenBy.get(caller) ?? 0);
-          heldNames.set(names, known);
+          heldNames.set(wanted, known);
           taken += bytes;
         }
-        known.holders += 1;
-        held = names;
+        if (held === 0) countFor(caller, bytes);
+        known.holders.set(caller, held + 1);
+        names = wanted;
       },
       take(entries) {
         count(-own);
         const bytes = ENTRY_BYTES * entries;
         if (bytes <= UNCOUNTED_BYTES) return;
-        const names = held && heldNames.get(held);
-        requireRoom(bytes, taken - (names?.holders === 1 ? names.bytes : 0), takenBy.get(caller) ?? 0);
+        const known = heldNames.get(names);
+        const isOnly = known?.holders.get(caller) === 1;
+        const ofNames = known && isOnly ? known.bytes : 0;
+        requireRoom(bytes, taken - (known?.holders.size === 1 ? ofNames : 0), (takenBy.get(caller) ?? 0) - ofNames);
         count(bytes);
       },
       leave() {

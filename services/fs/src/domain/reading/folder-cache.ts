@@ -174,10 +174,10 @@ function entryTurns(turns: Lane, caller: string | undefined): EntryTurns {
         throw new AppError('CANCELLED', 'a long folder is listed in its turn');
       };
       try {
-        return await readListedEntries(driver.list(path, { beforeNames }));
+        return await readListedEntries(driver.list(path, { beforeNames, caller }));
       } catch (error) {
         if (!isLong) throw error;
-        return turns.run({ caller }, () => readListedEntries(driver.list(path)));
+        return turns.run({ caller }, () => readListedEntries(driver.list(path, { caller })));
       }
     },
     use: (listed, work) => (listed.bytes > LONG_BYTES ? turns.run({ caller }, work) : work()),

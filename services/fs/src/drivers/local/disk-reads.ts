@@ -304,12 +304,12 @@ type BytesOf = (name: string, stats: fs.Stats) => number | undefined;
 /** As `DiskCopies` goes through a folder. */
 const bytesOfCopied: BytesOf = (name, stats) => (isReservedName(name) ? undefined : bytesOnDisk(stats.isFile() ? stats.size : 0));
 
-/** Undefined: they are few. */
 /** On most file systems what a folder takes tells it without its names. One that was long is taken for long: it waits for its turn. */
 function longSize({ size }: BigIntStats): number | undefined {
   return size > 4 * LONG_LENGTH ? Number(size) : undefined;
 }
 
+/** Undefined: they are few. */
 function longLength(names: readonly string[]): number | undefined {
   const length = names.reduce((sum, name) => sum + name.length + 1, 0);
   return length > LONG_LENGTH ? length : undefined;

@@ -59,7 +59,7 @@ const LETTER_BYTES = 2;
 /** Folders that are copied at a time: more go no quicker on one disk, and each holds the names of the folders that it is in. */
 const FOLDER_COPIES = { size: 4, share: 2 } as const;
 /** Reads of a long folder that a thread is given at a time for those who go through its entries: it does one after the other, and all others wait for these. */
-const LONG_READS = { size: 2, share: 1 } as const;
+const LONG_READS = { size: 2, share: 1, waitMs: 30_000 } as const;
 /** Names of a longer text together are split by one caller in each turn of the event loop. */
 const MAX_AT_ONCE_LENGTH = 256 * 1024;
 

@@ -20,7 +20,7 @@ const MAX_KEPT_ENTRIES = 20_000;
 export class LastSeenEntries {
   readonly #kept = new LRUCache<MountPath, SeenEntries & { readonly entries: readonly Entry[] }>({
     maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: ({ entries, text }, directory) => (entries.length + 1) * pathWeight(directory) + pathWeight(text),
+    sizeCalculation: ({ entries, text }, directory) => entries.length + pathWeight(directory) + pathWeight(text),
   });
 
   entriesOf(directory: MountPath, seen: SeenEntries, unpack: () => readonly Entry[]): readonly Entry[] {
