@@ -1,3 +1,4 @@
+export { maxPaths, pathWeight } from './path-weight.ts';
 export {
   baseName,
   childPath,

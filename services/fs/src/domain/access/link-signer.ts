@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { maxPaths } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { maxPaths } from '../../driver-contract/path-weight.ts';
 import { equalTexts } from './equal-texts.ts';
 
 const REMEMBERED_SIGNS = 10_000;

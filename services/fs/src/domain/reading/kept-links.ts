@@ -1,6 +1,5 @@
-import type { MountPath, VirtualPath } from '@wharf/paths';
+import { type MountPath, maxPaths, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { maxPaths } from '../../driver-contract/path-weight.ts';
 import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
 

@@ -1,6 +1,5 @@
-import type { VirtualPath } from '@wharf/paths';
+import { maxPaths, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { maxPaths } from '../../driver-contract/path-weight.ts';
 import type { SearchIndex } from './search-index.ts';
 
 /** Folders that wait at most. */

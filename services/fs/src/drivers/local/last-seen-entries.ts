@@ -1,6 +1,5 @@
-import type { MountPath } from '@wharf/paths';
+import { type MountPath, pathWeight } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { pathWeight } from '../../driver-contract/path-weight.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** What a worker saw of some entries of a folder. */

@@ -1,10 +1,9 @@
-import type { VirtualPath } from '@wharf/paths';
+import { pathWeight, type VirtualPath } from '@wharf/paths';
 import type { RuleBook } from '../../domain/access/rule-book.ts';
 import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
 import type { SearchAnswer, SearchQuery } from '../../domain/search/search-index.ts';
 import { createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
-import { pathWeight } from '../../driver-contract/path-weight.ts';
 import type { Steps } from './index-tables.ts';
 import { nameAt, numberAt, pathAt, type Row } from './row.ts';
 import type { Statements } from './statements.ts';

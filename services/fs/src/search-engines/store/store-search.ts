@@ -1,12 +1,11 @@
 import { AppError } from '@wharf/errors';
 import type { IndexEntryRecord, IndexFolderRecord, Models } from '@wharf/models';
 import { createPace } from '@wharf/pace';
-import type { EntryName, VirtualPath } from '@wharf/paths';
+import { type EntryName, pathWeight, type VirtualPath } from '@wharf/paths';
 import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
 import type { SearchAnswer, SearchIndex, SearchQuery } from '../../domain/search/search-index.ts';
 import { createRuleBooks, createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
-import { pathWeight } from '../../driver-contract/path-weight.ts';
 
 /** More grams narrow the candidates little and cost the store a look each. */
 const MAX_GRAMS = 8;
