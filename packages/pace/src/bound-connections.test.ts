@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { boundConnections } from './bound-connections.ts';
 
@@ -39,4 +39,13 @@ it('of a full server the connection ends on which nobody has asked for anything 
   await ended;
   for (let count = 0; count < 2; count += 1) expect(await said(asking, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toContain('served');
   expect(await said(tunnel, 'still here')).toBe('still here');
+});
+
+it('of connections that come to a full server in one moment each ends another one', () => {
+  const full = createServer();
+  boundConnections(full, 4);
+  const coming = Array.from({ length: 6 }, () => new Socket());
+  for (const socket of coming) full.emit('connection', socket);
+  expect(coming.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false]);
+  for (const socket of coming) socket.destroy();
 });

@@ -35,7 +35,7 @@ export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
 export { requestIdOf } from './http/request-id.ts';
 export { sayWhenToComeAgain } from './http/retry-after.ts';
 export { siteUrlOf } from './http/site-url.ts';
-export { createTransferLimit, shareKeyOf, type TransferLimit } from './http/transfer-limit.ts';
+export { createTransferLimit, isUser, shareKeyOf, type TransferLimit } from './http/transfer-limit.ts';
 export { isTusPath, TUS_PATH, tusStatus } from './http/tus.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
 export {

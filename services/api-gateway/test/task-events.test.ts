@@ -200,6 +200,25 @@ it('a stream ends when the role of its user changes', async () => {
   await waitFor('the end', () => stream.isOver() || undefined);
 });
 
+it('where one process is refused by another nobody is told to be logged out: a stream goes on, a new one is a failure', async () => {
+  const ann = await somebody();
+  const stream = await watch(ann.token);
+  await waitFor('the snapshot', () => stream.events.length > 0 || undefined);
+  const lean = vi.fn(async () => gateway.kit.tokens.verify('of another secret'));
+  const looks = vi.spyOn(gateway.models.sessions, 'findOne').mockImplementation((() => ({ lean })) as never);
+  onTestFinished(() => looks.mockRestore());
+  gateway.kit.bus.publish(accountsChanged, { revision: 1_000 });
+  await waitFor('a look', () => lean.mock.calls.length > 0 || undefined);
+  const refused = await watch(ann.token);
+  await waitFor('the answer', () => refused.isOver() || undefined);
+  expect(JSON.parse(refused.text())).toMatchObject({ code: 500, message: expect.stringContaining('secrets or clocks') });
+  expect(refused.headers['x-error-code']).toBe('STORAGE_UNAVAILABLE');
+  looks.mockRestore();
+  const own = await fs.add(kind, { name: 'own', creator: ann.creator, input: {} });
+  await waitFor('the task', () => told(stream, 'task', own._id) !== undefined || undefined);
+  expect(stream.isOver()).toBe(false);
+});
+
 it('who may not watch gets an envelope', async () => {
   const envelope = async (stream: Stream) => {
     await waitFor('the answer', () => stream.isOver() || undefined);

@@ -4,7 +4,7 @@ import { connect, Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { listenHttp } from '../ops/http-listener.ts';
 import { createTransferLimit, transfersOf } from './transfer-limit.ts';
 
@@ -61,6 +61,8 @@ it('transfers are half of the connections of a port at most, so that others find
 });
 
 it('of a full port the upload of a user does not end whose body has not come, that of a stranger does', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const limit = createTransferLimit(4);
   const begun: IncomingMessage[] = [];
   const listener = await listenHttp(
@@ -85,6 +87,7 @@ it('of a full port the upload of a user does not end whose body has not come, th
     return socket;
   };
   const [ofUser, ofStranger] = [await send('/user'), await send('/stranger')];
+  vi.advanceTimersByTime(2_000);
   const other = await open();
   await once(ofStranger.resume(), 'close');
   ofUser.write('y');

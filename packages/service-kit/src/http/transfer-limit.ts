@@ -65,6 +65,6 @@ export function shareKeyOf({ identity, address = '' }: Pick<Call, 'identity' | '
 }
 
 /** Whether it is somebody who is logged in. */
-function isUser(identity: Call['identity']): identity is UserIdentity {
+export function isUser(identity: Call['identity']): identity is UserIdentity {
   return identity?.kind === 'user' && identity.role !== ROLE.guest;
 }

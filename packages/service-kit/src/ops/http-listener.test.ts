@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { awaitBody } from '@wharf/pace';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { connectionsOfPort, type HttpListener, listenHttp } from './http-listener.ts';
 
 let listener: HttpListener | undefined;
 const sockets: Socket[] = [];
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const socket of sockets) socket.destroy();
   await listener?.stop(0);
 });
@@ -49,9 +50,15 @@ it('of a full port no connection ends on which something is under way: a new one
   expect(await answerOf(await open())).toBe('');
   for (const response of waiting) response.end('served');
   for (const socket of asking) expect(String(await once(socket, 'data'))).toContain('served');
+  const later = await open();
+  later.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  while (waiting.length < 3) await setImmediate();
+  waiting[2]?.end('served');
+  expect(String(await once(later, 'data'))).toContain('served');
 });
 
-it('of a full port the oldest ends whose body has not come, unless that is awaited', async () => {
+it('of a full port the oldest ends whose body has not come, unless that is awaited, or it began just now', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
   const begun: IncomingMessage[] = [];
   listener = await listenHttp(
     (request, response) => {
@@ -69,7 +76,12 @@ it('of a full port the oldest ends whose body has not come, unless that is await
     while (begun.length === before) await setImmediate();
     return socket;
   };
-  const [known, stranger, later] = [await send('X-Known: yes\r\n'), await send(''), await open()];
+  const [known, stranger] = [await send('X-Known: yes\r\n'), await send('')];
+  // Whose it is may still be looked up.
+  await send('');
+  expect(await answerOf(await open())).toBe('');
+  vi.advanceTimersByTime(2_000);
+  const later = await open();
   await once(stranger.resume(), 'close');
   expect(await answerOf(later)).toContain('served');
   known.write('y');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import { type Caller, foreseen, nameError, onceClosed } from '@wharf/service-kit';
+import { type Caller, foreseen, forPeople, nameError, onceClosed } from '@wharf/service-kit';
 import type { TaskChange, TaskFeed } from '@wharf/task-engine';
 import { failure, requireAccess } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -53,7 +53,7 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
       }
       const envelope = await failure(parts, scope.id, thrown, { UNSUPPORTED_OPERATION: 405 });
       scope.code = envelope.code;
-      const error = AppError.from(foreseen(thrown));
+      const error = AppError.from(forPeople(foreseen(thrown)));
       scope.error = error.code;
       nameError(response, error);
       if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
@@ -86,8 +86,8 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
         ({ identity }) => {
           if (identity.id !== id || identity.role !== role) end();
         },
-        // Without the store this cannot be checked. Nothing is at risk: the tasks come from the same store.
-        (error) => AppError.is(error, 'UNAUTHENTICATED') && end(),
+        // Without the store, or between services that do not know each other, this cannot be checked. Nothing is at risk: the tasks come from the same store.
+        (error) => AppError.is(forPeople(error), 'UNAUTHENTICATED') && end(),
       );
     }, CHECK_MS);
     onceClosed(response, end);

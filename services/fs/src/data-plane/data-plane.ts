@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import { awaitBody } from '@wharf/pace';
-import { ROLE } from '@wharf/rights';
 import {
   type ByteServer,
   type Call,
@@ -12,6 +11,7 @@ import {
   forPeople,
   inSpan,
   isTusPath,
+  isUser,
   onceClosed,
   partCodes,
   readCallHeaders,
@@ -161,7 +161,7 @@ async function answer(
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
     const { identity } = await options.callers.establish(request.headers.authorization);
-    if (identity.role !== ROLE.guest) awaitBody(request);
+    if (isUser(identity)) awaitBody(request);
     return { ...call, identity };
   };
   if (asked.isTus) return receiveTus(context, options.uploads, request, response, { path, identified: identify });

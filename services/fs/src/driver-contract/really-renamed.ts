@@ -29,7 +29,8 @@ export async function findRenamed<Found extends Said>(
   const isOneName = folded(from) === folded(to);
   for (const pauseMs of [0, ...LATE_LOOKS_MS]) {
     if (pauseMs > 0) await wait(pauseMs);
-    const [left, placed] = await Promise.all([isOneName ? undefined : find(from), find(to)]);
+    // A look that fails says nothing: the next one may.
+    const [left, placed] = await Promise.all([isOneName ? undefined : find(from), find(to)]).catch(() => []);
     if (placed && isWhole(source, placed) && !(left && isSame(source, left))) return placed;
   }
   throw storageError('STORAGE_UNAVAILABLE', new Error('the server did not give the name, and says that it did'));
@@ -39,27 +40,28 @@ export async function findRenamed<Found extends Said>(
  * What has a name after something was moved over a file. A server may say that it replaced that file, and not do it: then that file still has the name, and
  * what was to replace it is where it was. Whoever believes it would remove that, the only copy of what was sent.
  *
- * @param isBefore whether something looks like the file that was there @param find what has the name now @param isLeft whether what was moved is where it was
+ * @param isBefore whether something looks like the file that was there @param look what has the name now: where that fails, it is believed @param isLeft whether what was moved is where it was
  * @throws AppError STORAGE_UNAVAILABLE
  */
 export async function findReplaced<Found>(
   isBefore: (found: Found) => boolean,
-  find: () => Promise<Found | undefined>,
+  look: () => Promise<Found | undefined>,
   isLeft: () => Promise<boolean>,
 ): Promise<Found | undefined> {
+  const find = () => look().catch(() => undefined);
   for (const pauseMs of [0, ...LATE_LOOKS_MS]) {
     if (pauseMs > 0) await wait(pauseMs);
     const found = await find();
     if (found === undefined || !isBefore(found)) return found;
-    if (!(await isLeft())) return pauseMs === 0 ? found : find();
+    if (!(await isLeft().catch(() => true))) return pauseMs === 0 ? found : find();
   }
   throw storageError('STORAGE_UNAVAILABLE', new Error('the server did not replace the file, and says that it did'));
 }
 
 /**
- * Removes an entry, and looks whether it is gone: a server may say so, or deny that there is any, while it shows it.
+ * Removes an entry, and looks whether it is gone: a server may say so, or deny that there is any, while it shows it. Where a look fails, it is believed.
  *
- * @param before what is removed @param find what has its name now @throws AppError STORAGE_UNAVAILABLE: the same; what `remove` throws
+ * @param before what is removed @param find what has its name now, whether or not the caller has gone @throws AppError STORAGE_UNAVAILABLE: the same; what `remove` throws
  */
 export async function removeReally(before: Said, remove: () => Promise<void>, find: () => Promise<Said | undefined>): Promise<void> {
   await remove().catch((error: unknown) => {
@@ -67,7 +69,7 @@ export async function removeReally(before: Said, remove: () => Promise<void>, fi
   });
   for (const pauseMs of [0, ...LATE_LOOKS_MS]) {
     if (pauseMs > 0) await wait(pauseMs);
-    const left = await find();
+    const left = await find().catch(() => undefined);
     if (!left || !isSame(before, left)) return;
   }
   throw storageError('STORAGE_UNAVAILABLE', new Error('the server did not remove the entry, and says that it is gone'));

@@ -249,7 +249,12 @@ export class SameApiDriver implements StorageDriver {
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
       if (!recursive) call.commit();
-      const find = () => this.#client.find(path, call).then((left) => left && said(left));
+      const find = async () => {
+        // What is done does not end with its caller.
+        call.commit();
+        const left = await this.#client.find(path, {});
+        return left && said(left);
+      };
       await removeReally(said(there), () => this.#client.remove(parentPath(path), name, call), find);
     });
   }

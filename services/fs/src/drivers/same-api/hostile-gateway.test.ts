@@ -335,6 +335,21 @@ it('a removal that a gateway says it did, and did not, is told', async () => {
   await expect(failure(driver.remove(at('/file'), { recursive: false }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
 
+it('a removal that was done is told so though the look behind it fails, and its caller goes', async () => {
+  const caller = new AbortController();
+  let isRemoved = false;
+  const { driver } = await openOn((request, response) => {
+    if (isRemoved) {
+      caller.abort();
+      return void response.writeHead(500).end();
+    }
+    isRemoved = request.url === '/api/fs/remove';
+    say(response, isRemoved ? null : { ...entry('d'), is_dir: true, raw_url: 'x', provider: 'x' });
+  });
+  await driver.remove(at('/d'), { recursive: true, signal: caller.signal });
+  expect(caller.signal.aborted).toBe(true);
+});
+
 it('a gateway that stores less than it was sent has not replaced the old file by then', async () => {
   const changes: (string | undefined)[] = [];
   const { driver } = await openOn((request, response) => {

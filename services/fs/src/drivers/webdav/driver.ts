@@ -239,7 +239,11 @@ export class WebdavDriver implements StorageDriver {
       if (!recursive) call.commit();
       this.#seen.clear();
       const remove = () => this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
-      await removeReally(there, remove, () => this.#client.find(path, call));
+      await removeReally(there, remove, () => {
+        // What is done does not end with its caller.
+        call.commit();
+        return this.#client.find(path, {});
+      });
     });
   }
 
@@ -376,7 +380,7 @@ export class WebdavDriver implements StorageDriver {
           const before = there;
           await this.#move(place, path, isFolder, before !== undefined, call);
           // While the next one replaces it, there may be nothing for a moment.
-          const find = () => this.#client.find(path, {}).catch(() => undefined);
+          const find = () => this.#client.find(path, {});
           // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
           const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) =>
             kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;

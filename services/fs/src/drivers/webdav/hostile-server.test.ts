@@ -287,6 +287,7 @@ it.each([
   ['shows what was for a while', '/old-file', 1],
   ['takes another case for the same name', '/FILE', 1],
   ['has a file that has grown meanwhile', '/old-file', 2],
+  ['fails at the first look', '/old-file', 1],
 ] as const)('a rename over a file by a server that %s is done', async (what, from, bytes) => {
   let isMoved = false;
   let looks = 0;
@@ -297,6 +298,7 @@ it.each([
     if (!path.toLowerCase().endsWith('file')) return answer(response, multistatus());
     const isOld = path.endsWith(from);
     if (isOld && isMoved) looks += 1;
+    if (isMoved && looks === 1 && what.startsWith('fails')) return void response.writeHead(500).end();
     const isGone = what.startsWith('has') || looks > 2;
     if (isOld && isMoved && isGone) return void response.writeHead(404).end();
     answer(response, `<D:multistatus xmlns:D="DAV:">${entry(path).replace('>1<', `>${isMoved ? bytes : 1}<`)}</D:multistatus>`);
@@ -308,6 +310,7 @@ it.each([
   ['did not do, is told', 'STORAGE_UNAVAILABLE'],
   ['did not do, though nobody had looked before, is told', 'STORAGE_UNAVAILABLE'],
   ['shows late, is done', undefined],
+  ['shows late, and fails at a look, is done', undefined],
 ] as const)('an upload over a file of its size, whose move a server says it did, and %s', async (what, code) => {
   let isMoved = false;
   let looks = 0;
@@ -319,6 +322,7 @@ it.each([
     if (method !== 'PROPFIND') return void request.resume().once('end', () => response.writeHead(201).end());
     if (url === '/dav/') return answer(response, multistatus());
     if (isMoved) looks += 1;
+    if (looks === 2 && what.includes('fails')) return void response.writeHead(500).end();
     const isLeft = !isMoved || what.startsWith('did not') || looks < 4;
     if (url.includes('.wharf-tmp') && !isLeft) return void response.writeHead(404).end();
     answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('"x"', isLeft ? '"old"' : '"new"')}</D:multistatus>`);
@@ -337,17 +341,33 @@ it.each([
   ['says it did, and shows', 204, 'STORAGE_UNAVAILABLE'],
   ['denies, and shows', 404, 'STORAGE_UNAVAILABLE'],
   ['says it did, and shows for a while', 204, undefined],
+  ['says it did, and fails at looks', 204, undefined],
 ] as const)('a removal that a server %s is told', async (what, status, code) => {
   let looks = 0;
   const { driver } = await openOn((request, response) => {
     if (request.method === 'DELETE') return void response.writeHead(status).end();
     looks += 1;
+    if (what.endsWith('looks') && looks > 1) return void response.writeHead(500).end();
     if (what.endsWith('while') && looks > 2) return void response.writeHead(404).end();
     answer(response, `<D:multistatus xmlns:D="DAV:">${entry(request.url ?? '')}</D:multistatus>`);
   });
   const removing = driver.remove(at('/file'), { recursive: false });
   if (code === undefined) await removing;
   else expect(await failure(removing)).toMatchObject({ code });
+});
+
+it('a folder that was removed is told so though its caller goes while it is looked at', async () => {
+  const caller = new AbortController();
+  let isRemoved = false;
+  const { driver } = await openOn((request, response) => {
+    const wasRemoved = isRemoved;
+    isRemoved ||= request.method === 'DELETE';
+    if (wasRemoved) caller.abort();
+    if (isRemoved) return void response.writeHead(wasRemoved ? 404 : 204).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${ROOT}</D:multistatus>`);
+  });
+  await driver.remove(at('/d'), { recursive: true, signal: caller.signal });
+  expect(caller.signal.aborted).toBe(true);
 });
 
 it('a part of a tree that could not be removed is told', async () => {
