@@ -12,7 +12,6 @@ import type { ExternalTool, ToolSource } from './external-tool.ts';
 /** Torrent files and metalinks are small. */
 const MAX_DESCRIPTION_BYTES = 10 * 1024 * 1024;
 const MAX_ADDRESSES = 500;
-const DESCRIPTION = /\.(?:torrent|metalink|meta4)$/i;
 /** In milliseconds: for fetching one and for all look-ups of names together. */
 const LIMIT_MS = 60_000;
 /** A source that sends nothing to speak of for so long has stalled, in milliseconds. */
@@ -52,7 +51,14 @@ export async function vetSource(context: VetContext, tool: ExternalTool, text: s
 
 /** Whether the address may be of a torrent file or a metalink, which is fetched here and handed over as it is. */
 export function isOfDescription(tool: ExternalTool, text: string): boolean {
-  return !isMagnet(text) && (!tool.kinds.has('url') || DESCRIPTION.test(URL.parse(text)?.pathname ?? ''));
+  const url = isMagnet(text) ? null : URL.parse(text);
+  return url !== null && descriptionAt(url, tool) !== undefined;
+}
+
+/** By the name of the address; a tool that takes none but torrent files and magnet links is given a torrent file whatever that is. */
+function descriptionAt({ pathname }: URL, { kinds }: ExternalTool): 'torrent' | 'metalink' | undefined {
+  if (/\.torrent$/i.test(pathname) || !kinds.has('url')) return 'torrent';
+  return /\.(?:metalink|meta4)$/i.test(pathname) ? 'metalink' : undefined;
 }
 
 /** Look-ups of names cannot be stopped, so they are not waited for. */
@@ -71,13 +77,13 @@ async function vet({ policy, network }: VetContext, tool: ExternalTool, text: st
   }
   const url = policy.parseUrl(text);
   await policy.resolve(url.hostname, portOf(url));
-  const isTorrent = /\.torrent$/i.test(url.pathname) || !tool.kinds.has('url');
-  if (isTorrent) {
+  const description = descriptionAt(url, tool);
+  if (description === 'torrent') {
     if (!tool.kinds.has('torrent')) throw unsupported(tool, 'torrent files');
     const content = await fetchDescription(network, url, signal);
     return { kind: 'torrent', content, ...(await vetTorrent(policy, content, signal)) };
   }
-  if (/\.(?:metalink|meta4)$/i.test(url.pathname)) {
+  if (description === 'metalink') {
     if (!tool.kinds.has('metalink')) throw unsupported(tool, 'metalinks');
     const content = await fetchDescription(network, url, signal);
     await vetMetalink(policy, content.toString('utf8'), signal);
