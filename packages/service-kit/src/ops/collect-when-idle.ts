@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { createGarbageCollector } from './collect-garbage.ts';
 
 /** How often to look, in milliseconds. */
 const LOOK_MS = 5_000;
@@ -38,14 +37,12 @@ export function collectWhenIdle({ usedMs, collect }: IdleOptions = ofThisProcess
 }
 
 function ofThisProcess(): IdleOptions {
-  setFlagsFromString('--expose-gc');
-  // Contexts made from now on have it.
-  const gc: NodeJS.GCFunction = runInNewContext('gc');
+  const collect = createGarbageCollector();
   return {
     usedMs() {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
     },
-    collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => collect('last-resort'),
   };
 }

@@ -4,6 +4,7 @@ import { CallServiceDefinition, CarryCallsRequest, CarryCallsResponse } from '@w
 import { type CompatServiceDefinition, createServer, type ServiceDefinition } from 'nice-grpc';
 import type { CallContext } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
+import { NONE_ENDS, type OpenCalls } from '../ops/open-calls.ts';
 import { foreseen } from '../store-outage.ts';
 import { inSpan, NO_TRACING, type SpanOptions, streamInSpan, TRACEPARENT, type Tracing } from '../telemetry/tracing.ts';
 import { boundUnproven } from './bound-unproven.ts';
@@ -46,13 +47,23 @@ export async function startGrpcServer(options: {
   /** Left out: there are no traces. */
   tracing?: Tracing;
   isReady: () => boolean;
+  /** Left out: none ends early. */
+  openCalls?: OpenCalls;
   onUnforeseen: (error: unknown, method: string) => void;
   /** Shared streams of this age retire, in milliseconds. */
   streamAgeMs?: number;
   /** SILENCE_MS unless told. */
   silenceMs?: number;
 }): Promise<GrpcServer> {
-  const { services, tokens, tracing = NO_TRACING, onUnforeseen, streamAgeMs = CONNECTION_AGE_MS, silenceMs = SILENCE_MS } = options;
+  const {
+    services,
+    tokens,
+    tracing = NO_TRACING,
+    openCalls = NONE_ENDS,
+    onUnforeseen,
+    streamAgeMs = CONNECTION_AGE_MS,
+    silenceMs = SILENCE_MS,
+  } = options;
   // nice-grpc hands on all options, and names those of channels only.
   const serverOptions: ServerOptions = {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
@@ -66,7 +77,7 @@ export async function startGrpcServer(options: {
   for (const service of services)
     server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, tracing, onUnforeseen) as never);
   const encode = createMessageWriter();
-  const streams = createServedStreams({ services, tokens, tracing, encode, onUnforeseen, lifetimeMs: streamAgeMs });
+  const streams = createServedStreams({ services, tokens, tracing, encode, openCalls, onUnforeseen, lifetimeMs: streamAgeMs });
   server.add(sharedStreamDefinition(encode), { carryCalls: streams.serve } as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
   const port = await server.listen(`${options.host}:${options.port}`);

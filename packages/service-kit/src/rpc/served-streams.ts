@@ -1,10 +1,12 @@
 import { AppError } from '@wharf/errors';
 import type { AnswerStep, CallStep, CarryCallsRequest, CarryCallsResponse } from '@wharf/proto/call';
 import type { CallContext } from 'nice-grpc-common';
+import { shareKeyOf } from '../http/transfer-limit.ts';
 import type { InternalTokens } from '../identity/identity.ts';
+import type { OpenCalls } from '../ops/open-calls.ts';
 import { foreseen } from '../store-outage.ts';
 import { inSpan, type SpanOptions, streamInSpan, type Tracing } from '../telemetry/tracing.ts';
-import { callFromStep } from './call.ts';
+import { type Call, callFromStep } from './call.ts';
 import { errorBytes } from './errors.ts';
 import type { MessageWriter } from './message-writer.ts';
 import { invoke, type MethodDefinition, type RpcService } from './service.ts';
@@ -38,6 +40,7 @@ interface Serving {
   readonly methods: ReadonlyMap<string, ServedMethod>;
   /** Writes the answers. */
   readonly encode: MessageWriter;
+  readonly openCalls: OpenCalls;
   readonly onUnforeseen: (error: unknown, method: string) => void;
 }
 
@@ -137,8 +140,9 @@ class ServedStream {
     this.#stir();
   }
 
-  #cancel(call: RunningCall): void {
-    call.abort.abort();
+  /** @param reason what its caller is told, where it does not know */
+  #cancel(call: RunningCall, reason?: AppError): void {
+    call.abort.abort(reason);
     call.wake?.();
   }
 
@@ -194,7 +198,8 @@ class ServedStream {
     try {
       end = await this.#answer(step, call);
     } catch (thrown) {
-      const error = foreseen(thrown, call.abort.signal);
+      const { signal } = call.abort;
+      const error = AppError.is(signal.reason) ? signal.reason : foreseen(thrown, signal);
       if (!AppError.is(error)) this.#serving.onUnforeseen(error, step.method);
       const told = AppError.from(error);
       end = { call_id, is_part: false, ends: true, failure: { message: told.message, error: errorBytes(told) } };
@@ -203,11 +208,22 @@ class ServedStream {
     this.#say(end);
   }
 
-  /** Answers a call but for its last step. */
+  /** Answers a call but for its last step, for a user as one of the calls that may end early. */
   async #answer(step: CallStep, call: RunningCall): Promise<AnswerStep> {
-    const { tokens, tracing, methods, encode } = this.#serving;
-    const { call_id, traceparent } = step;
+    const { tokens, openCalls } = this.#serving;
     const made = callFromStep(tokens, step, call.abort.signal);
+    if (made.identity?.kind !== 'user') return this.#answerCall(step, call, made);
+    const leave = openCalls.begin(shareKeyOf(made), (error) => this.#cancel(call, error));
+    try {
+      return await this.#answerCall(step, call, made);
+    } finally {
+      leave();
+    }
+  }
+
+  async #answerCall(step: CallStep, call: RunningCall, made: Call): Promise<AnswerStep> {
+    const { tracing, methods, encode } = this.#serving;
+    const { call_id, traceparent } = step;
     const method = methods.get(step.method);
     if (!method) throw new AppError('UNSUPPORTED_OPERATION', 'not implement');
     const { service, name, spanName, definition } = method;

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import { type Caller, plainAddress } from '@wharf/service-kit';
+import { type Caller, type OpenCalls, plainAddress } from '@wharf/service-kit';
 
 /** Addresses whose calls without a login are counted: so many times what one address may have, all of them have together. */
 const ADDRESSES = 4;
@@ -11,16 +11,16 @@ const ADDRESSES = 4;
  */
 export interface CallLimit {
   /**
-   * Runs a call, and counts it until it has settled. Users are counted by themselves; guests by their address, and together; so are calls
+   * Runs a call, and counts it until it has settled, or `end` was called to end it before. Users are counted by themselves; guests by their address, and together; so are calls
    * that need nobody (a login), apart from guests.
    *
    * @param caller undefined: the call needs nobody. @throws AppError OVERLOADED, and what `run` throws
    */
-  during<Result>(caller: Caller | undefined, address: string, run: () => Promise<Result>): Promise<Result>;
+  during<Result>(caller: Caller | undefined, address: string, run: () => Promise<Result>, end: (error: AppError) => void): Promise<Result>;
 }
 
-/** @param max calls of one caller at a time */
-export function createCallLimit(max: number): CallLimit {
+/** @param max calls of one caller at a time. @param openCalls is told of each */
+export function createCallLimit(max: number, openCalls: OpenCalls): CallLimit {
   const open = new Map<string, number>();
   const count = (key: string, by: number) => {
     const value = (open.get(key) ?? 0) + by;
@@ -28,21 +28,31 @@ export function createCallLimit(max: number): CallLimit {
     else open.delete(key);
   };
   return {
-    async during(caller, address, run) {
+    async during(caller, address, run, end) {
       const bounds = boundsOf(caller, address, max);
       if (bounds.some(([key, most]) => (open.get(key) ?? 0) >= most))
         throw new AppError('OVERLOADED', 'too many of your requests are being answered at once: try again in a moment');
+      let endedWith: AppError | undefined;
+      const leave = openCalls.begin(bounds[0][0], (error) => {
+        endedWith = error;
+        end(error);
+      });
       for (const [key] of bounds) count(key, 1);
       try {
         return await run();
+      } catch (error) {
+        throw endedWith ?? error;
       } finally {
+        leave();
         for (const [key] of bounds) count(key, -1);
       }
     },
   };
 }
 
-function boundsOf(caller: Caller | undefined, address: string, max: number): [key: string, most: number][] {
+type Bound = [key: string, most: number];
+
+function boundsOf(caller: Caller | undefined, address: string, max: number): [Bound, ...Bound[]] {
   if (caller && caller.identity.role !== ROLE.guest) return [[`user ${caller.identity.id}`, max]];
   const who = caller ? 'guest' : 'anyone';
   return [

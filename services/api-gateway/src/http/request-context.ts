@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
 import { type Caller, clientOf, type Identity, onceClosed, outgoingCall, type Peers, siteUrlOf } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
@@ -58,6 +59,12 @@ export class RequestContext implements AnyContext {
 
   get settings(): () => Promise<Settings> {
     return this.#parts.settings;
+  }
+
+  /** Ends what is being done for it. @param reason the client is told */
+  end(reason: AppError): void {
+    this.#signal();
+    this.#abort?.abort(reason);
   }
 
   /** Aborted when the client goes away before its answer. */
