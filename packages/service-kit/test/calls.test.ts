@@ -6,7 +6,7 @@ import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
 import { startFaultProxy, waitFor } from '@wharf/harness';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createInternalTokens, type Identity } from '../src/identity/identity.ts';
 import { MAX_UNPROVEN_CALLS } from '../src/rpc/bound-unproven.ts';
 import { type Call, IDENTITY, outgoingCall } from '../src/rpc/call.ts';
@@ -190,6 +190,26 @@ describe('gRPC', () => {
       code: 'STORAGE_UNAVAILABLE',
     });
     peer.close();
+  });
+
+  it.for(['grpc_proxy', 'https_proxy', 'http_proxy'])('calls go by no proxy that the environment names (%s)', async (variable) => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: server.port } });
+    vi.stubEnv(variable, `http://${proxy.host}:${proxy.port}`);
+    vi.stubEnv('no_grpc_proxy', '').stubEnv('no_proxy', '');
+    const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [DownloaderServiceDefinition]);
+    const call = outgoingCall(tokens, { identity: { kind: 'service', name: 'admin' }, requestId: 'r-1', revisions: { auth: 0, admin: 0 } });
+    try {
+      expect(await peer.client<DownloaderServiceClient>(DownloaderServiceDefinition).listTools({}, call)).toEqual({
+        names: ['SimpleHttp'],
+      });
+      expect(proxy.accepted()).toBe(0);
+    } finally {
+      vi.unstubAllEnvs();
+      peer.close();
+      await server.stop(500);
+      await proxy.stop();
+    }
   });
 
   it('of who proves nothing no message is read, and health needs none', async () => {

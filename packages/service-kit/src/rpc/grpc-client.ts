@@ -99,6 +99,8 @@ function channelOptions(definitions: readonly RpcDefinition[]): ChannelOptions {
     'grpc.service_config': JSON.stringify(serviceConfig),
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.enable_channelz': 0,
+    // Proxies that the environment names are for the world outside: one would read what our processes tell each other, or lead nowhere.
+    'grpc.enable_http_proxy': 0,
     'grpc.use_local_subchannel_pool': 1,
     'grpc-node.flow_control_window': WINDOW_BYTES,
     'grpc.keepalive_time_ms': 20_000,

@@ -288,8 +288,10 @@ export class SameApiDriver implements StorageDriver {
         if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
         if (there && (source.isDirectory || !options.overwrite)) throw storageError('ENTRY_EXISTS');
         if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
-        await this.#copyAside(from, to, there, call);
-        return toEntry(nameAt(to), await this.#get(to, {}));
+        await this.#copyAside(from, to, { source, there }, call);
+        const copied = await this.#get(to, {});
+        if (!source.isDirectory) checkKept(copied, source.sizeBytes);
+        return toEntry(nameAt(to), copied);
       }),
     );
   }
@@ -385,13 +387,19 @@ export class SameApiDriver implements StorageDriver {
    * The gateway copies under the same name alone: into a folder of ours beside the target, where the copy gets its name, and from there to its place.
    * Whatever fails, nothing is left.
    */
-  async #copyAside(from: MountPath, to: MountPath, there: RemoteEntry | undefined, call: Call): Promise<void> {
+  async #copyAside(
+    from: MountPath,
+    to: MountPath,
+    { source, there }: { readonly source: RemoteEntry; readonly there: RemoteEntry | undefined },
+    call: Call,
+  ): Promise<void> {
     const folder = childPath<MountPath>(parentPath(to), this.#names.next() as EntryName);
     const [name, target] = [nameAt(from), nameAt(to)];
     try {
       await this.#client.makeFolder(folder, call);
       await this.#client.place('copy', parentPath(from), folder, name, false, call);
       if (name !== target) await this.#client.rename(childPath(folder, name), target, false, call);
+      if (there) checkKept(await this.#get(childPath(folder, target), call), source.sizeBytes);
       throwIfAborted(call.signal);
       call.commit();
       const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});
@@ -482,10 +490,10 @@ function checkUnreserved(path: MountPath): void {
   if (isFarPath(path)) throw storageError('PERMISSION_DENIED');
 }
 
-/** @throws AppError CONTENT_CORRUPT: the gateway has less or more than it was sent */
+/** @throws AppError CONTENT_CORRUPT: the gateway has less or more than it was sent, or was to copy */
 function checkKept(kept: Pick<Entry, 'sizeBytes'>, sentBytes: number): void {
   if (kept.sizeBytes === sentBytes) return;
-  throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the gateway has ${kept.sizeBytes}`));
+  throw storageError('CONTENT_CORRUPT', new Error(`the gateway has ${kept.sizeBytes} bytes, not ${sentBytes}`));
 }
 
 function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {

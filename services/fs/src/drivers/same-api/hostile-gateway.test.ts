@@ -328,6 +328,23 @@ it.each([
   expect(isReplaced).toBe(true);
 });
 
+it.each([
+  ['to a free name', false],
+  ['over a file, which it has not replaced by then', true],
+])('a copy that a gateway cut short, %s, is told', async (_, isThere) => {
+  let isMoved = false;
+  const { driver } = await openOn(async (request, response) => {
+    const { path = '' } = JSON.parse(Buffer.concat(await request.toArray()).toString() || '{}') as { path?: string };
+    isMoved ||= request.url === '/api/fs/move';
+    if (request.url !== '/api/fs/get') return say(response, null);
+    if (path === '/') return say(response, ROOT);
+    if (path === '/file' && !isThere && !isMoved) return say(response, null, 500, 'object not found');
+    say(response, { ...entry(path.slice(path.lastIndexOf('/') + 1)), size: path === '/old' ? 5 : 3, raw_url: 'x', provider: 'x' });
+  });
+  await expect(failure(driver.copy(at('/old'), at('/file'), { overwrite: true }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  expect(isMoved).toBe(!isThere);
+});
+
 it('a removal that a gateway says it did, and did not, is told', async () => {
   const { driver } = await openOn((request, response) =>
     say(response, request.url === '/api/fs/get' ? { ...entry('file'), raw_url: 'x', provider: 'x' } : null),

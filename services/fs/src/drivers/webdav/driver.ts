@@ -276,10 +276,13 @@ export class WebdavDriver implements StorageDriver {
       const there = await this.#client.find(to, call);
       if (there !== undefined && (isFolder || !options.overwrite)) throw storageError('ENTRY_EXISTS');
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
-      return this.#putTogether(to, options, call, async (place) => {
+      const sizeBytes = isFolder ? undefined : source.sizeBytes;
+      const entry = await this.#putTogether(to, options, call, async (place) => {
         await this.#client.place('COPY', from, place, isFolder, false, call);
-        return { isFolder, sizeBytes: isFolder ? undefined : source.sizeBytes };
+        return { isFolder, sizeBytes };
       });
+      checkKept(entry, sizeBytes);
+      return entry;
     });
   }
 
@@ -475,11 +478,11 @@ export class WebdavDriver implements StorageDriver {
   }
 }
 
-/** @throws AppError CONTENT_CORRUPT: the server has less or more than it was sent */
+/** @throws AppError CONTENT_CORRUPT: the server has less or more than it was sent, or was to copy */
 function checkKept(kept: Pick<Resource, 'sizeBytes'> | undefined, sentBytes: number | undefined): void {
   // Of what is not listed its move says more.
   if (kept?.sizeBytes === undefined || sentBytes === undefined || kept.sizeBytes === sentBytes) return;
-  throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${kept.sizeBytes}`));
+  throw storageError('CONTENT_CORRUPT', new Error(`the server has ${kept.sizeBytes} bytes, not ${sentBytes}`));
 }
 
 function isSame(one: Resource | undefined, other: Resource | undefined): boolean {

@@ -387,3 +387,17 @@ it('a server that takes another size than was sent is told', async () => {
   });
   await expect(failure(put(driver, '/file', 'hello'))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
+
+it('a copy of a file that the server cut short is told', async () => {
+  let isMoved = false;
+  const { driver } = await openOn((request, response) => {
+    const { method, url = '' } = request;
+    isMoved ||= method === 'MOVE';
+    if (method !== 'PROPFIND') return void response.writeHead(201).end();
+    if (url === '/dav/') return answer(response, multistatus());
+    if (url === '/dav/file' && !isMoved) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('>1<', url === '/dav/old' ? '>5<' : '>1<')}</D:multistatus>`);
+  });
+  await expect(failure(driver.copy(at('/old'), at('/file'), { overwrite: false }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  expect(isMoved).toBe(true);
+});
