@@ -53,7 +53,7 @@ export async function startEmbeddedMongo(options: EmbeddedMongoOptions): Promise
     worker.once('error', (error) => resolve(new AppError('INTERNAL', 'the embedded store failed', { cause: error })));
     worker.once('exit', (code) => resolve(new AppError('INTERNAL', `the embedded store ended with code ${code}`)));
   });
-  // When a process exits its threads are ended: SQLite closes the file then and removes the WAL, and our mark stays, so the store would not open again.
+  // When a process exits its threads are ended: SQLite closes the file then, in the middle of whatever it does.
   const onExit = () => {
     worker.postMessage(STOP);
     Atomics.wait(isClosed, 0, 0, EXIT_LIMIT_MS);

@@ -72,6 +72,15 @@ describe('If-Match of put', () => {
     }
   });
 
+  it('knows a file from one of the same size that was to have the same date', async () => {
+    const dated = { 'Last-Modified': 'Sun, 06 Nov 1994 08:49:37 GMT' };
+    const known = String((await put('/l/dated', 'first', dated)).headers['etag']);
+    const saved = await put('/l/dated', 'other', { ...dated, 'If-Match': known });
+    expect(saved.json()).toMatchObject({ code: 200 });
+    expect((await put('/l/dated', 'third', { ...dated, 'If-Match': known })).json()).toMatchObject({ code: 412 });
+    expect((await put('/l/dated', 'third', { 'If-Match': String(saved.headers['etag']) })).json()).toMatchObject({ code: 200 });
+  });
+
   it('keeps nobody waiting behind one whose body does not come', async () => {
     const etag = String((await put('/l/waited', 'first')).headers['etag']);
     const stuck = Promise.withResolvers<void>();

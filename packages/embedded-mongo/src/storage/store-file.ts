@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '@wharf/errors';
@@ -6,8 +6,12 @@ import { AppError } from '@wharf/errors';
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
 const APPLICATION_ID = 0x57484d53;
 const FILE_NAME = 'store.sqlite';
-/** This file exists from the first change until all changes are in the main file. While it exists, losing the WAL loses changes. */
+/**
+ * This file exists while the last changes may be in the WAL alone. It says which was the last batch that was answered: the main file and the WAL
+ * say the same, or a later one, unless something of them is lost.
+ */
 const OPEN_MARK = 'store.open';
+const MARK_FLAGS = constants.O_RDWR | constants.O_CREAT;
 
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
@@ -20,6 +24,9 @@ const SCHEMA = `
     definition BLOB NOT NULL, multikey INTEGER NOT NULL, UNIQUE (collection, name)
   ) STRICT;
 `;
+
+/** One, and how many batches have changed the file. It is no layout of its own: an older version leaves it as it is, and writes no number into the mark. */
+const BATCHES = 'CREATE TABLE IF NOT EXISTS batches (count INTEGER NOT NULL) STRICT';
 
 /** Turns the layout before into the next one, in a transaction. */
 export type Migration = (file: StoreFile) => void;
@@ -36,6 +43,14 @@ export class StoreFile {
   /** Why SQLite has undone the transaction by itself, while that has not been told by {@link commit}. */
   #undoneBy: unknown;
   #changes = 0;
+  /** Of {@link #changes}, those that were durable at the last commit. */
+  #durableChanges = 0;
+  /** How many batches have changed the file. */
+  #batches = 0;
+  /** Notes how many they are; undefined until the file is open. */
+  #setBatches: StatementSync | undefined;
+  /** The handle of the mark, while it is kept. */
+  #mark: number | undefined;
 
   private constructor(database: DatabaseSync, directory: string) {
     this.#database = database;
@@ -47,33 +62,43 @@ export class StoreFile {
    *
    * @param migrations for each layout after the first; SQLite's `user_version` says which a file has (README).
    * @throws AppError FAILED_PRECONDITION when another process has it open, it is not ours, or of a newer layout; CONTENT_CORRUPT when it is
-   * damaged or its WAL is gone.
+   * damaged or something is missing of what was answered.
    */
   static open(directory: string, migrations: readonly Migration[]): StoreFile {
     const path = join(directory, FILE_NAME);
-    requireWal(directory, path);
+    const answered = readMark(directory);
+    if (answered !== undefined) requireFiles(directory, answered);
     createPrivateFile(path);
     let database: DatabaseSync | undefined;
-    let isOurs = false;
+    let isLost = false;
     try {
       database = new DatabaseSync(path, { timeout: 0 });
       // EXCLUSIVE before the first read: the lock is then taken at once and kept, and the WAL needs no shared-memory file.
       database.exec('PRAGMA locking_mode = EXCLUSIVE');
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;');
       database.exec('BEGIN IMMEDIATE');
-      isOurs = true;
       const layout = readLayout(database, path, migrations.length + 1);
       database.exec('COMMIT');
       const file = new StoreFile(database, directory);
+      file.#batches = readBatches(database);
+      isLost = answered !== undefined && file.#batches < answered;
+      if (isLost) throw lostChanges(directory, `has ${file.#batches} of ${answered} batches of changes`);
       file.#migrate(layout, migrations);
-      if (existsSync(`${path}-wal`)) closeSync(openSync(join(directory, OPEN_MARK), 'w', 0o600));
+      file.#countBatches();
       return file;
     } catch (error) {
-      database?.close();
-      // SQLite has moved all of the WAL into the main file then.
-      if (isOurs && !existsSync(`${path}-wal`)) rmSync(join(directory, OPEN_MARK), { force: true });
+      if (isLost) closeKeepingWal(database, path);
+      else database?.close();
       throw openingError(error, directory, path);
     }
+  }
+
+  #countBatches(): void {
+    this.#database.exec(`${BATCHES}; INSERT INTO batches SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM batches)`);
+    this.#batches = readBatches(this.#database);
+    this.#setBatches = this.#database.prepare('UPDATE batches SET count = ?');
+    this.#mark = openSync(join(this.#directory, OPEN_MARK), MARK_FLAGS, 0o600);
+    this.#noteAnswered();
   }
 
   #migrate(layout: number, migrations: readonly Migration[]): void {
@@ -163,30 +188,43 @@ export class StoreFile {
     const undoneBy = this.#undoneBy;
     this.#undoneBy = undefined;
     if (!this.#database.isTransaction && undoneBy !== undefined) throw undoneBy;
+    const changes = this.#changes;
+    const batches = this.#batches + (changes === this.#durableChanges ? 0 : 1);
     try {
+      if (batches > this.#batches) this.#setBatches?.run(batches);
       this.#database.exec('COMMIT');
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
+    this.#durableChanges = changes;
+    if (this.#mark === undefined) return;
+    this.#batches = batches;
+    this.#noteAnswered();
+  }
+
+  /** To be called with what is durable. Not synced: behind a loss of power the mark may say less than there is, and never more. */
+  #noteAnswered(): void {
+    if (this.#mark === undefined) return;
+    try {
+      writeSync(this.#mark, String(this.#batches), 0);
+    } catch {
+      // As before a loss of power.
+    }
   }
 
   /** Moves the WAL into the main file and releases the lock. @throws when that fails: the file is closed all the same, and can be opened again */
   close(): void {
-    const mark = join(this.#directory, OPEN_MARK);
     try {
       this.commit();
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch (error) {
+      rmSync(join(this.#directory, OPEN_MARK), { force: true });
+      syncPlace(this.#directory);
+    } finally {
+      if (this.#mark !== undefined) closeSync(this.#mark);
+      this.#mark = undefined;
       this.#database.close();
-      // SQLite has tried once more, and has taken the WAL away where all of it is in the main file now.
-      if (!existsSync(join(this.#directory, `${FILE_NAME}-wal`))) rmSync(mark, { force: true });
-      throw error;
     }
-    // Before SQLite removes the WAL.
-    rmSync(mark, { force: true });
-    syncPlace(this.#directory);
-    this.#database.close();
   }
 
   /** The same after an error in the middle of a batch: what is not durable yet, and so not answered, is undone. */
@@ -227,14 +265,43 @@ function readLayout(database: DatabaseSync, path: string, latest: number): numbe
   return 0;
 }
 
-/** A store that was not closed in order has its last changes in the WAL: without it they are lost, all of them after a first start. */
-function requireWal(directory: string, path: string): void {
-  const mark = join(directory, OPEN_MARK);
-  if (!existsSync(mark) || existsSync(`${path}-wal`)) return;
-  throw new AppError(
+/** @returns the last batch that was answered; 0: an older version has not said; undefined: the store was closed in order */
+function readMark(directory: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(join(directory, OPEN_MARK), 'latin1'), 10) || 0;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw new AppError('FAILED_PRECONDITION', `the store cannot be opened: ${OPEN_MARK} cannot be read in ${directory}`, { cause: error });
+  }
+}
+
+/** What SQLite would not miss: it takes an empty main file for a new store, and removes the WAL. @throws AppError CONTENT_CORRUPT */
+function requireFiles(directory: string, answered: number): void {
+  const main = statSync(join(directory, FILE_NAME), { throwIfNoEntry: false });
+  if (!main?.size) throw lostChanges(directory, main ? 'is empty' : 'is missing');
+  if (answered === 0 && !existsSync(join(directory, `${FILE_NAME}-wal`))) throw lostChanges(directory, 'has no WAL beside it');
+}
+
+function readBatches(database: DatabaseSync): number {
+  const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'batches'").get() !== undefined;
+  return isCounted ? Number(database.prepare('SELECT count FROM batches').get()?.['count'] ?? 0) : 0;
+}
+
+/** SQLite would move into the main file what it can read of the WAL, and remove the rest. */
+function closeKeepingWal(database: DatabaseSync | undefined, path: string): void {
+  const [wal, kept] = [`${path}-wal`, `${path}-kept`];
+  const isThere = existsSync(wal);
+  if (isThere) renameSync(wal, kept);
+  database?.close();
+  if (isThere) renameSync(kept, wal);
+}
+
+function lostChanges(directory: string, what: string): AppError {
+  const path = join(directory, FILE_NAME);
+  return new AppError(
     'CONTENT_CORRUPT',
-    `${path}-wal is missing, and with it the last changes of the store, which was not closed in order; ` +
-      `restore the whole folder from a backup, or remove ${mark} to go on with what is left`,
+    `${path} ${what}: the last changes of the store, which was not closed in order, are not there, because it or ${FILE_NAME}-wal is missing, ` +
+      `damaged or another one; restore the whole folder from a backup, or remove ${join(directory, OPEN_MARK)} to go on with what is left`,
   );
 }
 

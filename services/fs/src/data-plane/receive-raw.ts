@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
-import type { BeforePublish } from '../driver-contract/storage-driver.ts';
+import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { bodyOf } from './body-of.ts';
 import { etagOf } from './etag.ts';
 import { matchesAny } from './preconditions.ts';
@@ -16,17 +16,21 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
   const operation = await beginOperation(context, call);
   const asked = { ...readUploadHeaders(request.headers), sizeBytes: readBodySize(request.headers) };
   const upload = await beginUpload(operation, asked);
-  const beforePublish = whileUnchanged(request, upload, call.signal);
+  const requireUnchanged = whileUnchanged(request, upload, call.signal);
   // Told before the first byte where it is true already.
-  await beforePublish?.();
+  const replaces = await requireUnchanged?.();
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const inTurn = beforePublish && keepingItsTurn(context, beforePublish, upload, call.signal, over);
+  const beforePublish = requireUnchanged && keepingItsTurn(context, requireUnchanged, upload, call.signal, over);
   try {
-    await storeOrQueue(context, request, response, { upload, asked, content: bodyOf(request), startedAt, call, beforePublish: inTurn });
+    const content = bodyOf(request);
+    await storeOrQueue(context, request, response, { upload, asked, content, startedAt, call, beforePublish, replaces });
   } finally {
     end();
   }
 }
+
+/** @returns the file that may be replaced. @throws AppError STALE_VERSION: it is another one */
+type RequireUnchanged = () => Promise<Entry>;
 
 /**
  * Asks when no other one is between its question and the name of the same file: two that ask at the same moment would both be told that the file is
@@ -34,7 +38,7 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
  */
 function keepingItsTurn(
   { takeTurn }: FsContext,
-  ask: BeforePublish,
+  ask: RequireUnchanged,
   { located }: Upload,
   signal: AbortSignal,
   over: Promise<void>,
@@ -55,7 +59,7 @@ function keepingItsTurn(
  * @returns undefined: the client has no such wish
  * @throws AppError INVALID_ARGUMENT: a task would store it later
  */
-function whileUnchanged({ headers }: IncomingMessage, { located }: Upload, signal: AbortSignal): BeforePublish | undefined {
+function whileUnchanged({ headers }: IncomingMessage, { located }: Upload, signal: AbortSignal): RequireUnchanged | undefined {
   const tags = headers['if-match'];
   if (tags === undefined) return undefined;
   if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', 'If-Match and As-Task do not go together');
@@ -67,5 +71,6 @@ function whileUnchanged({ headers }: IncomingMessage, { located }: Upload, signa
     });
     if (!entry || !matchesAny(tags, etagOf(entry)))
       throw new AppError('STALE_VERSION', 'the file was changed since: its ETag is another one');
+    return entry;
   };
 }

@@ -4,7 +4,7 @@ import { type Call, successEnvelope } from '@wharf/service-kit';
 import { finishedTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
-import type { BeforePublish } from '../driver-contract/storage-driver.ts';
+import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { uploadName } from '../tasks/task-names.ts';
 import { etagOf } from './etag.ts';
 import { sendEnvelope } from './refusal.ts';
@@ -18,6 +18,8 @@ export interface IncomingUpload {
   readonly call: Call;
   /** Absent: nothing is asked for. */
   readonly beforePublish?: BeforePublish | undefined;
+  /** As `Upload.store` has it. */
+  readonly replaces?: Entry | undefined;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function storeOrQueue(
   { tasks }: FsContext,
   request: IncomingMessage,
   response: ServerResponse,
-  { upload, asked, content, startedAt, call, beforePublish }: IncomingUpload,
+  { upload, asked, content, startedAt, call, beforePublish, replaces }: IncomingUpload,
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
@@ -43,7 +45,7 @@ export async function storeOrQueue(
     });
     return sendEnvelope(response, successEnvelope({ task }));
   }
-  const stored = await upload.store(content, beforePublish);
+  const stored = await upload.store(content, beforePublish, replaces);
   const { sizeBytes } = stored;
   // Whoever goes on editing needs no second look, in which it could be somebody else's file already.
   response.setHeader('ETag', etagOf(stored));

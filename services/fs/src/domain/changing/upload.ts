@@ -57,8 +57,13 @@ export interface Upload {
   whileAllowed(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
-  /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
-  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<StoredFile>;
+  /**
+   * Stores the content whole or not at all.
+   *
+   * @param replaces what is known of the file that is replaced: the new one is told apart from it, as far as the storage lets it.
+   * @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte
+   */
+  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish, replaces?: Entry): Promise<StoredFile>;
 }
 
 /** While content comes, the login and the rights are asked for again so often, in milliseconds. */
@@ -101,8 +106,9 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     needsPassword: password !== '' && mayReplace && !snapshot.rules.canAccess(actor, path, ''),
     whileAllowed,
     hold: (name) => holdRoom(operation, { name, bytes: request.sizeBytes ?? 0 }),
-    async store(content, beforePublish) {
-      const { sizeBytes, modifiedAt, expectedHashes } = request;
+    async store(content, beforePublish, replaces) {
+      const { sizeBytes, expectedHashes } = request;
+      const modifiedAt = replaces ? dateBehind(replaces, request.modifiedAt, driver) : request.modifiedAt;
       const overwrite = request.overwrite && mayReplace;
       const known = sizeBytes ?? 0;
       const { claim: name } = request;
@@ -144,6 +150,16 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       return { ...stored.entry, sizeBytes: writtenBytes };
     },
   };
+}
+
+/**
+ * The date of a file that takes the place of another one. Where nothing but date and size tells the two apart it is a later one: a storage may count
+ * whole seconds, in which many can be written.
+ */
+function dateBehind({ modifiedAt, version, hashes }: Entry, wanted: Date | undefined, { traits }: StorageDriver): Date | undefined {
+  const stepMs = traits.modTimeStepMs;
+  if (stepMs === undefined || version !== undefined || hashes !== undefined) return wanted;
+  return new Date(Math.max(wanted?.getTime() ?? Date.now(), modifiedAt.getTime() + stepMs));
 }
 
 /** Whether a content goes to its storage in one call with others: a small one that is held to nothing but its size. */
