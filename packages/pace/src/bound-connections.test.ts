@@ -49,3 +49,14 @@ it('of connections that come to a full server in one moment each ends another on
   expect(coming.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false]);
   for (const socket of coming) socket.destroy();
 });
+
+it('clients with many connections lose theirs first, however many they open', () => {
+  const full = createServer();
+  const few = new Socket();
+  boundConnections(full, 128, { clientOf: (socket) => (socket === few ? 'few' : 'many') });
+  const flood = Array.from({ length: 300 }, () => new Socket());
+  for (const socket of [few, ...flood]) full.emit('connection', socket);
+  expect(few.destroyed).toBe(false);
+  expect(flood.filter(({ destroyed }) => !destroyed)).toHaveLength(126);
+  for (const socket of [few, ...flood]) socket.destroy();
+});

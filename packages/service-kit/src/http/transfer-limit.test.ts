@@ -14,8 +14,8 @@ const user = (id: number, role: number = ROLE.general) => ({
 });
 const GATEWAY = { kind: 'service', name: 'api-gateway' } as const;
 
-it('nobody has more than half of the transfers: a user wherever from, guests and links by their address', () => {
-  const limit = createTransferLimit(8);
+it('nobody has more than a third of the transfers: a user wherever from, guests and links by their address', () => {
+  const limit = createTransferLimit(9);
   const begin = (who: Parameters<typeof limit.begin>[1]) => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     limit.begin(response, who);
@@ -24,21 +24,25 @@ it('nobody has more than half of the transfers: a user wherever from, guests and
   const isRefused = (who: Parameters<typeof limit.begin>[1]) => {
     expect(() => begin(who)).toThrow(expect.toSatisfy((error) => AppError.is(error, 'OVERLOADED')));
   };
-  const [own] = [...Array(4)].map((_, index) => begin({ ...user(5), address: `192.0.2.${index}` }));
+  const [own] = [...Array(3)].map((_, index) => begin({ ...user(5), address: `192.0.2.${index}` }));
   isRefused(user(5));
   own?.emit('close');
   begin(user(5));
+  // Whoever downloads beside that leaves some to others, too.
   const first = begin({ identity: GATEWAY, address: '198.51.100.7' });
   begin({ identity: undefined, address: '198.51.100.7' });
   begin({ ...user(2, ROLE.guest), address: '198.51.100.7' });
-  begin({ ...user(2, ROLE.guest), address: '198.51.100.7' });
+  isRefused({ identity: GATEWAY, address: '198.51.100.7' });
   first.emit('close');
+  begin({ ...user(2, ROLE.guest), address: '198.51.100.7' });
   begin({ ...user(2, ROLE.guest), address: '198.51.100.8' });
-  isRefused(user(6));
+  begin(user(6));
+  begin(user(6));
+  isRefused(user(7));
 });
 
 it('a client has one network of IPv6 addresses, and one share', () => {
-  const limit = createTransferLimit(4);
+  const limit = createTransferLimit(6);
   const begin = (address: string) => limit.begin(new ServerResponse(new IncomingMessage(new Socket())), { identity: undefined, address });
   begin('2001:db8:1:2::1');
   begin('2001:db8:1:2::2');

@@ -16,8 +16,8 @@ import { sayWhenToComeAgain } from './retry-after.ts';
 const MAX_TRANSFERS = 2_000;
 /** And no more than this fraction of the connections of a port: the rest are for whoever asks for something. */
 const PORT_SHARES = 2;
-/** The share of one caller, as a fraction of that. */
-const SHARES = 2;
+/** The share of one caller, as a fraction of that. Somebody who is logged in has two, as their downloads count for their address: others find the rest. */
+const SHARES = 3;
 
 /** Bounds how many transfers there are at a time. */
 export interface TransferLimit {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { awaitBody } from '@wharf/pace';
@@ -86,6 +86,22 @@ it('of a full port the oldest ends whose body has not come, unless that is await
   expect(await answerOf(later)).toContain('served');
   known.write('y');
   expect(String(await once(known, 'data'))).toContain('served');
+});
+
+it('of a port that is full of bodies that do not come none ends that has only just come, whatever comes after it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  let begun = 0;
+  const count: RequestListener = (request, response) => {
+    begun += 1;
+    request.resume().once('end', () => response.end('served'));
+  };
+  listener = await listenHttp(count, '127.0.0.1', 0, { maxConnections: 64 });
+  for (let sent = 0; sent < 62; sent += 1) (await open('127.0.0.2')).write('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');
+  while (begun < 62) await setImmediate();
+  vi.advanceTimersByTime(2_000);
+  const come = await open('127.0.0.3');
+  for (let host = 4; host < 10; host += 1) await open(`127.0.0.${host}`);
+  expect(await answerOf(come)).toContain('served');
 });
 
 it('a port takes no more connections than the handles and the heap of its process allow', () => {

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { boundConnections, pacePieces } from '@wharf/pace';
+import { plainAddress } from '../http/plain-address.ts';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { holdReading } from './hold-reading.ts';
 import { IdentifiedResponse } from './identified-response.ts';
@@ -78,7 +79,10 @@ export async function listenHttp(
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = maxHeaders + 1;
   if (share) server.on('connection', shareConnections(share, maxConnections));
-  boundConnections(server, maxConnections, { endsLateBodies: true });
+  boundConnections(server, maxConnections, {
+    endsLateBodies: true,
+    clientOf: ({ remoteAddress = '' }) => plainAddress(remoteAddress),
+  });
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;
