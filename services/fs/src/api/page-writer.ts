@@ -66,12 +66,13 @@ export function createPageWriter(): PageWriter {
         JSON.stringify({ ...toWireEntry(snapshot, caller, mount, directory, entry), hash_info: entry.hashes ?? null });
       const texts: Uint8Array[] = [];
       for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
-        const steps: string[] = [];
+        // As bytes, which are no part of the heap: others write theirs between two steps.
+        const steps: Uint8Array[] = [];
         for (const step of chunksOf(chunk, ENTRIES_PER_STEP)) {
-          steps.push(step.map(writeEntry).join(','));
+          steps.push(Buffer.from(`${steps.length > 0 ? ',' : ''}${step.map(writeEntry).join(',')}`));
           await pace.step();
         }
-        const text = Buffer.from(steps.join(','));
+        const text = Buffer.concat(steps);
         texts.push(text);
         yield text;
       }

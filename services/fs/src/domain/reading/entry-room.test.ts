@@ -15,7 +15,7 @@ const busy = (run: () => void) => {
 /** Room for so many entries beside their names. */
 const roomFor = (entries: number) => createEntryRoom(200 * entries);
 
-it('of long listings no more are made at once than there is room for; short ones go on', () => {
+it('of long listings no more are made at once than there is room for; short ones go on in a room of their own', () => {
   const enter = roomFor(10_000);
   const [first, second, third] = [enter('one'), enter('other'), enter('third')];
   first.take(6_000);
@@ -29,6 +29,18 @@ it('of long listings no more are made at once than there is room for; short ones
   first.leave();
   third.take(6_000);
   expect(busy(() => first.take(1_400))).toBe(true);
+});
+
+it('short ones are counted, too, with the letters of their names: many of them hold what a long one does', () => {
+  const enter = roomFor(20_000);
+  const rooms = ['one', 'other', 'third', 'fourth'].flatMap((caller) => Array.from({ length: 64 }, () => enter(caller)));
+  const made = rooms.filter((room, index) => !busy(() => room.hold(namesOf(`${index}`, 100))) && !busy(() => room.take(1_000, 20_000)));
+  expect(made.length).toBeGreaterThan(4);
+  expect(made.length).toBeLessThan(10);
+  enter('fifth').take(50);
+  for (const room of rooms) room.leave();
+  enter('one').take(1_000);
+  enter('one').take(8_000);
 });
 
 it('one that finds nobody else may be longer than all of it', () => {
@@ -79,7 +91,7 @@ it('names take room by their letters, once for all who have the very same, until
   const [many, others] = [namesOf('n', 3_000), namesOf('n', 3_000)];
   const rooms = Array.from({ length: 64 }, () => enter('one'));
   for (const room of rooms) room.hold(many);
-  for (const room of rooms) room.take(1_000);
+  for (const room of rooms) room.take(50);
   expect(busy(() => enter('other').hold(others))).toBe(true);
   const [last, ...first] = rooms;
   for (const room of first) room.leave();

@@ -9,8 +9,12 @@ const MAX_BYTES = 140 * MIB;
 const HEAP_SHARES = 4;
 /** Of that, for one caller: guests of one address are one, and two of them may list the same long folder. */
 const SHARE = 0.75;
-/** Names, or entries, of no more are not counted: they go on while long listings take all there is. */
-const UNCOUNTED_BYTES = MIB / 4;
+/** A listing whose names, or entries, take no more is short. Those have a room of their own, so that they go on while long ones take all there is. */
+const SHORT_BYTES = MIB / 4;
+/** That room, as a fraction of the other. */
+const SHORT_SHARES = 2;
+/** What takes no more is not counted. */
+const UNCOUNTED_BYTES = MIB / 64;
 /** What an entry takes beside its name, what a name takes, and each letter of it where one of the text is not Latin. */
 const [ENTRY_BYTES, NAME_BYTES, LETTER_BYTES] = [200, 40, 2];
 
@@ -18,8 +22,12 @@ const [ENTRY_BYTES, NAME_BYTES, LETTER_BYTES] = [200, 40, 2];
 export interface RoomOfListing {
   /** Takes room for the names of a folder, which are counted once for all who have the very same. @throws AppError OVERLOADED: others are making too many */
   hold(names: readonly EntryName[]): void;
-  /** Takes room for so many entries beside their names, in the place of those that it has. @throws AppError OVERLOADED: the same */
-  take(entries: number): void;
+  /**
+   * Takes room for so many entries, in the place of those that it has.
+   *
+   * @param letters of their names, which each listing has once more. @throws AppError OVERLOADED: the same
+   */
+  take(entries: number, letters?: number): void;
   /** Gives it all back. */
   leave(): void;
 }
@@ -36,6 +44,39 @@ interface HeldNames {
 /** Bounds what listings hold while they are made, however many are asked for at once. One that finds nobody else may be of any length. */
 export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): EnterRoom {
   const bytesOf = rememberBytes();
+  const [enterLong, enterShort] = [createCountedRoom(maxBytes), createCountedRoom(maxBytes / SHORT_SHARES)];
+  return (caller) => {
+    const [long, short] = [enterLong(caller), enterShort(caller)];
+    const rooms = (bytes: number) => (bytes > SHORT_BYTES ? { its: long, other: short } : { its: short, other: long });
+    return {
+      hold(names) {
+        const bytes = bytesOf(names);
+        const { its, other } = rooms(bytes);
+        other.leave();
+        its.hold(names, bytes);
+      },
+      take(entries, letters = 0) {
+        const bytes = ENTRY_BYTES * entries + LETTER_BYTES * letters;
+        const { its, other } = rooms(bytes);
+        other.take(0);
+        its.take(bytes);
+      },
+      leave() {
+        long.leave();
+        short.leave();
+      },
+    };
+  };
+}
+
+/** The same for what was measured already. */
+interface CountedRoom {
+  hold(names: readonly EntryName[], bytes: number): void;
+  take(bytes: number): void;
+  leave(): void;
+}
+
+function createCountedRoom(maxBytes: number): (caller: string) => CountedRoom {
   const heldNames = new Map<readonly EntryName[], HeldNames>();
   const takenBy = new Map<string, number>();
   let taken = 0;
@@ -73,10 +114,9 @@ export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
       names = [];
     };
     return {
-      hold(wanted) {
+      hold(wanted, bytes) {
         count(-own);
         letGo();
-        const bytes = bytesOf(wanted);
         if (bytes <= UNCOUNTED_BYTES) return;
         const known = heldNames.get(wanted) ?? { bytes, holders: new Map() };
         const held = known.holders.get(caller) ?? 0;
@@ -89,9 +129,8 @@ export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
         known.holders.set(caller, held + 1);
         names = wanted;
       },
-      take(entries) {
+      take(bytes) {
         count(-own);
-        const bytes = ENTRY_BYTES * entries;
         if (bytes <= UNCOUNTED_BYTES) return;
         const known = heldNames.get(names);
         const isOnly = known?.holders.get(caller) === 1;

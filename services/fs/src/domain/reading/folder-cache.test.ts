@@ -108,6 +108,18 @@ describe('a listing', () => {
     for (const each of joined) expect(each).toEqual({ status: 'fulfilled', value: ['a'] });
   });
 
+  it('that is refused to one who asks for too much is asked for by others who joined', async () => {
+    const { snapshot, folderCache, driver } = await setUp();
+    let asked = 0;
+    driver.beforeCalls(async () => {
+      asked += 1;
+      if (asked === 1) throw new AppError('OVERLOADED', 'busy');
+    });
+    const read = async (caller: string) => folderCache.read(locate(snapshot, vpath('/d')), { refresh: false, signal: undefined, caller });
+    const outcomes = await Promise.allSettled(['one', 'one', 'other'].map(read));
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+  });
+
   it('is sorted anew when the storage wants another order', async () => {
     const driver = createTestDriver('Cached', ['listNames']);
     const open = (order_by: string, extract_folder = '') =>

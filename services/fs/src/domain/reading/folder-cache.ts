@@ -75,6 +75,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const kept = createKeptFolders();
   const drivers = numberDrivers();
   const policies = rememberPolicies();
+  /** Who began what others joined. */
+  const callers = new WeakMap<Promise<ListedEntries>, string | undefined>();
 
   const turnsOf = createLongTurns();
   const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
@@ -100,7 +102,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     const readAt = clock();
     const begunAt = kept.now();
     const underWay = kept.loading(key);
-    if (underWay) return underWay.catch((error) => ownEntries(error, located, driver));
+    if (underWay) return underWay.catch((error) => ownEntries(error, located, driver, turns, callers.get(underWay)));
     // Without the caller's signal: others may join.
     const load = turns
       .list(driver, located.path)
@@ -116,6 +118,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
         if (kept.loading(key) === load) kept.endLoading(key);
       });
     kept.beginLoading(key, load);
+    callers.set(load, turns.caller);
     return load;
   };
 
@@ -159,6 +162,7 @@ function createLongTurns(): (driver: StorageDriver) => Lane {
 
 /** Without the signal of the caller: others may join. */
 interface EntryTurns {
+  readonly caller: string | undefined;
   /** A long folder of this machine in its turn: its names come as one text. */
   list(driver: StorageDriver, path: MountPath): Promise<ListedEntries>;
   /** Makes a list of the names, in their turn where there are many. */
@@ -167,6 +171,7 @@ interface EntryTurns {
 
 function entryTurns(turns: Lane, caller: string | undefined): EntryTurns {
   return {
+    caller,
     async list(driver, path) {
       let isLong = false;
       const beforeNames = () => {
@@ -236,10 +241,20 @@ function createNameReads(kept: KeptFolders, turnsOf: (driver: StorageDriver) => 
   return { usableNames, readNames };
 }
 
-/** Of another caller's listing that failed: a circle is one of the way by which that caller came. Whoever came by another asks for itself. */
-async function ownEntries(error: unknown, { path }: Located<Mount>, driver: StorageDriver): Promise<ListedEntries> {
-  if (!AppError.is(error, 'CIRCULAR_MOUNT')) throw error;
-  return readListedEntries(driver.list(path));
+/**
+ * Of a joined listing that failed: a circle is one of the way by which its caller came, and a turn that did not come in time one of all that this caller asks
+ * for. Whoever came by another way, or is another, asks for itself.
+ */
+async function ownEntries(
+  error: unknown,
+  { path }: Located<Mount>,
+  driver: StorageDriver,
+  turns: EntryTurns,
+  begunBy: string | undefined,
+): Promise<ListedEntries> {
+  if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(path));
+  if (AppError.is(error, 'OVERLOADED') && turns.caller !== begunBy) return turns.list(driver, path);
+  throw error;
 }
 
 /** As FolderCache.take(). @param key of the listing that the outcome belongs to */

@@ -93,7 +93,10 @@ async function listOnce(
   const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   const whole = wanted === folder?.names && tail.length === 0 ? folder.whole : undefined;
   if (read && whole && options.has?.(whole, read.located.mount)) return { entries: [], whole, total, located: read.located };
-  options.room?.take(wanted.length);
+  options.room?.take(
+    wanted.length,
+    wanted.reduce((sum, { length }) => sum + length, 0),
+  );
   const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
   return {
     whole,
