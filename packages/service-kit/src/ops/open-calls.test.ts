@@ -10,17 +10,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Calls, told to end by their names, with a heap of which `heap.held` is in use and `heap.garbage` to be collected. */
-function openCallsWith(heap: { held: number; garbage: number; collected: number }) {
+/** Calls, told to end by their names, in a memory with so much strain, of which `memory.garbage` can be collected. */
+function openCallsWith(memory: { held: number; garbage: number; collected: number }) {
   const ended: string[] = [];
   const logged: unknown[] = [];
   const open = createOpenCalls(
     { warn: (what: unknown) => void logged.push(what) },
     {
-      used: () => heap.held + heap.garbage,
+      strain: () => memory.held + memory.garbage,
       collect() {
-        heap.garbage = 0;
-        heap.collected += 1;
+        memory.garbage = 0;
+        memory.collected += 1;
       },
     },
   );
@@ -28,59 +28,67 @@ function openCallsWith(heap: { held: number; garbage: number; collected: number 
   return { begin, ended, logged, look: () => vi.advanceTimersToNextTimer() };
 }
 
-it('where the heap is nearly used up, the newer half of the calls of who has most end, again and again until there is room', () => {
-  const heap = { held: 0.5, garbage: 0.45, collected: 0 };
-  const { begin, ended, logged, look } = openCallsWith(heap);
+it('where memory is nearly used up, the newer half of the calls of who has most end, again and again until there is room', () => {
+  const memory = { held: -1, garbage: 1.1, collected: 0 };
+  const { begin, ended, logged, look } = openCallsWith(memory);
   const a = [begin('a', 'a1'), begin('a', 'a2'), begin('a', 'a3'), begin('a', 'a4')];
-  begin('b', 'b1');
+  const b = begin('b', 'b1');
   look();
-  expect({ ...heap, ended }, 'what was garbage').toEqual({ held: 0.5, garbage: 0, collected: 1, ended: [] });
-  heap.held = 0.91;
+  expect({ ...memory, ended }, 'what was garbage').toEqual({ held: -1, garbage: 0, collected: 1, ended: [] });
+  memory.held = 0.1;
   look();
   expect(ended.splice(0)).toEqual(['a3', 'a4']);
   expect(logged).toEqual([{ owner: 'a', calls: 2 }]);
   look();
   expect(ended, 'those that end are still there').toEqual([]);
   expect(() => begin('b', 'b2')).toThrow(AppError);
-  const c1 = begin('c', 'c1');
-  c1();
+  const c = begin('c', 'c1');
   for (const leave of a.slice(2)) leave();
   look();
   expect(ended.splice(0), 'what they held is still held').toEqual(['a2']);
   a[1]?.();
-  heap.held = 0.6;
   look();
-  begin('b', 'b2');
+  expect(ended, 'everybody keeps one').toEqual([]);
+  memory.held = 0.6;
   look();
-  expect({ ended, collected: heap.collected }).toEqual({ ended: [], collected: 3 });
+  expect(ended.splice(0), 'it is too much for that').toEqual(['a1']);
+  for (const leave of [...a, b, c]) leave();
+  memory.held = -0.1;
+  look();
+  begin('a', 'a5');
+  look();
+  expect({ ended, collected: memory.collected }).toEqual({ ended: [], collected: 5 });
 });
 
-it('what is not held by calls is not collected for again and again', () => {
-  const heap = { held: 0.92, garbage: 0, collected: 0 };
-  const { begin, ended, look } = openCallsWith(heap);
-  const leave = begin('a', 'a1');
-  look();
-  leave();
-  look();
-  for (let time = 0; time < 10; time += 1) begin(`b${time}`, 'b1')();
-  for (let time = 0; time < 10; time += 1) {
-    begin('b', 'b1')();
-    look();
+it('what is not held by calls is not collected for again and again, whether it is too much or nearly so', () => {
+  for (const held of [0.1, -0.1]) {
+    const memory = { held, garbage: 0.2, collected: 0 };
+    const { begin, ended, look } = openCallsWith(memory);
+    for (let time = 0; time < 10; time += 1) {
+      memory.garbage = 0.2;
+      const leave = begin('a', 'a1');
+      look();
+      leave();
+    }
+    expect({ ended, collected: memory.collected }).toEqual({ ended: [], collected: 1 });
   }
-  expect({ ended, collected: heap.collected }).toEqual({ ended: ['a1'], collected: 2 });
 });
 
-it('a process whose calls need more heap than there is goes on, and calls of others are answered', () => {
+it.each([
+  { of: 'heap', piece: "Array.from({ length: 250 }, (_, i) => ({ name: 'entry ' + i }))", most: 240 },
+  { of: 'memory of its container', piece: 'Buffer.alloc(65_536)', most: 300 },
+])('a process whose calls need more $of than there is goes on, and calls of others are answered', ({ piece, most }) => {
   const program = `
+    process.constrainedMemory = () => 300 * 1024 * 1024;
     const { createOpenCalls } = await import(${JSON.stringify(new URL('./open-calls.ts', import.meta.url).href)});
     const open = createOpenCalls({ warn: () => undefined });
-    const call = async (owner, values) => {
+    const call = async (owner, pieces) => {
       const abort = new AbortController();
       const leave = open.begin(owner, (error) => abort.abort(error));
       const kept = [];
       try {
-        while (kept.length < values) {
-          for (let i = 0; i < 250; i++) kept.push({ name: 'entry ' + kept.length, i });
+        while (kept.length < pieces) {
+          kept.push(${piece});
           await new Promise((resolve) => setImmediate(resolve));
           abort.signal.throwIfAborted();
         }
@@ -88,8 +96,8 @@ it('a process whose calls need more heap than there is goes on, and calls of oth
         leave();
       }
     };
-    const many = Promise.allSettled(Array.from({ length: 40 }, () => call('many', 60_000)));
-    for (let i = 0; i < 100; i++) await call('one', 1_000);
+    const many = Promise.allSettled(Array.from({ length: 40 }, () => call('many', ${most})));
+    for (let i = 0; i < 100; i++) await call('one', 4);
     const ended = (await many).filter(({ reason }) => reason?.code === 'OVERLOADED');
     console.log(ended.length > 0 && ended.length < 40 ? 'some ended' : 'ended: ' + ended.length);
   `;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
 import { createGarbageCollector } from './collect-garbage.ts';
@@ -6,17 +7,19 @@ import type { Logger } from './logger.ts';
 /** While calls are under way, how often to look, in milliseconds. They fill some megabytes of heap in that time. */
 const LOOK_MS = 20;
 /**
- * The share of the heap that Node may have, from 0 to 1, from which on all of it is collected, as V8 does soon after. The young part of the heap counts in
- * what Node may have and is never full; it is small (6 MiB) with the flags that Wharf is started with.
+ * Of the heap that Node may have no more than this share, from 0 to 1, is to be in use and no garbage. The young part of the heap counts in what Node may have
+ * and is never full; it is small (6 MiB) with the flags that Wharf is started with.
  */
-const COLLECTED_FROM = 0.85;
-/** What is left in use above this share, from 0 to 1, is too much. */
-const ENOUGH = 0.75;
+const MOST_HEAP = 0.72;
+/** The same of the memory of the container, where all threads and what is no heap count, too, and the kernel ends the process. */
+const MOST_MEMORY = 0.85;
+/** With so much strain nobody keeps a last call. */
+const TOO_MUCH = 0.5;
 
-/** What is known of the heap. */
-export interface HeapWatch {
-  /** The share in use, garbage too, from 0 to 1. */
-  readonly used: () => number;
+/** What is known of the memory of a process. */
+export interface MemoryWatch {
+  /** How far the process is beyond what is to be in use, up to 1 for all that it may have; below 0 where it is not. Garbage counts. */
+  readonly strain: () => number;
   /** Has only what is no garbage left in use. */
   readonly collect: () => void;
 }
@@ -28,7 +31,7 @@ export interface OpenCalls {
    *
    * @param owner for whom the call is answered
    * @param end ends the call with this error, which is for its caller
-   * @throws AppError OVERLOADED: the heap is nearly used up, and this owner has calls under way
+   * @throws AppError OVERLOADED: memory is nearly used up, and this owner has calls under way
    */
   begin(owner: string, end: (error: AppError) => void): () => void;
 }
@@ -41,15 +44,15 @@ interface OpenCall {
 }
 
 /**
- * The last resort of a process whose heap is nearly used up, by whatever was not bounded well enough. The newer half of the calls of the owner who has
- * most of them end, and again until that is enough, so that the process does not end; until then, who has calls under way begins no more.
+ * The last resort of a process whose memory is nearly used up, by whatever was not bounded well enough. Of the owner who has most calls the
+ * newer half end, and again until that is enough, so that the process does not end; until then, who has calls under way begins no more.
  */
-export function createOpenCalls(logger: Pick<Logger, 'warn'>, heap: HeapWatch = ofThisProcess()): OpenCalls {
+export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatch = ofThisProcess()): OpenCalls {
   const callsOf = new Map<string, Set<OpenCall>>();
   /** Calls that were ended and are not over. */
   const ending = new Set<OpenCall>();
-  /** The share that the last collection left in use. */
-  let left = 0;
+  /** The strain that the last collection left. */
+  let left = -1;
   let isShort = false;
   let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;
@@ -58,14 +61,15 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, heap: HeapWatch = 
       clearInterval(timer);
       timer = undefined;
     }
-    const used = heap.used();
-    if (used <= ENOUGH) {
-      isShort = false;
-      left = 0;
-    } else if (used > Math.max(COLLECTED_FROM, (1 + left) / 2) || (hasEnded && ending.size === 0)) {
-      heap.collect();
-      left = heap.used();
-      isShort = left > ENOUGH;
+    const strain = memory.strain();
+    // Where it fell by itself.
+    left = Math.min(left, strain);
+    if (strain <= 0) isShort = false;
+    // V8 collects later, when it may be too late.
+    else if (strain > left + (1 - left) / 3 || (hasEnded && ending.size === 0)) {
+      memory.collect();
+      left = memory.strain();
+      isShort = left > 0;
       hasEnded = isShort && endSome();
     }
   };
@@ -73,13 +77,13 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, heap: HeapWatch = 
   const endSome = (): boolean => {
     let [owner, most] = ['', new Set<OpenCall>()];
     for (const [other, calls] of callsOf) if (calls.size > most.size) [owner, most] = [other, calls];
-    const newest = [...most].slice(Math.floor(most.size / 2));
+    const newest = [...most].slice(left > TOO_MUCH ? Math.floor(most.size / 2) : Math.ceil(most.size / 2));
     for (const call of newest) {
       remove(owner, call);
       ending.add(call);
       call.end(refusal());
     }
-    if (newest.length > 0) logger.warn({ owner, calls: newest.length }, 'the heap is nearly used up: calls were ended');
+    if (newest.length > 0) logger.warn({ owner, calls: newest.length }, 'memory is nearly used up: calls were ended');
     return newest.length > 0;
   };
   const remove = (owner: string, call: OpenCall) => {
@@ -104,13 +108,25 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, heap: HeapWatch = 
 
 const refusal = () => new AppError('OVERLOADED', 'too much is being answered at once: try again in a moment');
 
-function ofThisProcess(): HeapWatch {
-  const collect = createGarbageCollector();
+function ofThisProcess(): MemoryWatch {
+  // 0: there is no bound.
+  const memoryBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  const beyond = (share: number, most: number) => (share - most) / (1 - most);
   return {
-    used() {
+    strain() {
       const { used_heap_size, heap_size_limit } = getHeapStatistics();
-      return used_heap_size / heap_size_limit;
+      const heap = beyond(used_heap_size / heap_size_limit, MOST_HEAP);
+      return Math.max(heap, beyond(ownBytes() / memoryBytes, MOST_MEMORY));
     },
-    collect: () => collect('regular'),
+    collect: createGarbageCollector(),
   };
+}
+
+/** What the process has for itself, unlike files that it maps, which the kernel takes back when it needs room; 0 where there is no Linux. */
+function ownBytes(): number {
+  try {
+    return Number(/^RssAnon:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
 }

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { AppError } from '@wharf/errors';
 import { cleanedUp } from '../../driver-contract/calls.ts';
@@ -86,7 +87,8 @@ const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['findOnHost', 'list',
 const AWAITED: ReadonlySet<keyof DiskOperations> = new Set(['copy']);
 /** So long, in milliseconds: by then it has ended or taken back what it made, unless its disk hangs. As long as a rename is waited for. */
 const AWAITED_MS = 300_000;
-const MAX_LANES = 4;
+/** A thread has a heap of its own, which grows to some 50 MB under load: with little memory there are two. */
+const MAX_LANES = getHeapStatistics().heap_size_limit < 400 * 1024 * 1024 ? 2 : 4;
 const IDLE_AFTER_MS = 60_000;
 /** What could not be cleaned up is looked at again within a minute. */
 const SWEEP_AGAIN_MS = 50_000;
