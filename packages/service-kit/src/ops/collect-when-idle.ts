@@ -37,11 +37,12 @@ export function collectWhenIdle({ usedMs, collect }: IdleOptions = ofThisProcess
 }
 
 function ofThisProcess(): IdleOptions {
+  const collect = createGarbageCollector();
   return {
     usedMs() {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
     },
-    collect: createGarbageCollector(),
+    collect: () => collect('last-resort'),
   };
 }

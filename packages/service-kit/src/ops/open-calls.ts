@@ -15,6 +15,12 @@ const MOST_HEAP = 0.72;
 const MOST_MEMORY = 0.85;
 /** With so much strain nobody keeps a last call. */
 const TOO_MUCH = 0.5;
+/** With less than that, collecting takes this share of the time at most, and only then; V8 collects by itself, too. */
+const COLLECTING = 0.1;
+/** Calls that were ended give back what they held in this time, in milliseconds, or never. */
+const ENDING_MS = 2_000;
+/** For so long after calls were ended, who has some begins no more, in milliseconds. */
+const REFUSED_MS = 5_000;
 
 /** What is known of the memory of a process. */
 export interface MemoryWatch {
@@ -30,8 +36,8 @@ export interface OpenCalls {
    * Notes a call until the function it answers is called.
    *
    * @param owner for whom the call is answered
-   * @param end ends the call with this error, which is for its caller
-   * @throws AppError OVERLOADED: memory is nearly used up, and this owner has calls under way
+   * @param end ends the call, whose caller is told this error
+   * @throws AppError OVERLOADED: calls had to be ended just now, and this owner has some under way
    */
   begin(owner: string, end: (error: AppError) => void): () => void;
 }
@@ -45,33 +51,37 @@ interface OpenCall {
 
 /**
  * The last resort of a process whose memory is nearly used up, by whatever was not bounded well enough. Of the owner who has most calls the
- * newer half end, and again until that is enough, so that the process does not end; until then, who has calls under way begins no more.
+ * newer half end, and again until that is enough, so that the process does not end; for some seconds who has calls under way begins no more.
  */
 export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatch = ofThisProcess()): OpenCalls {
   const callsOf = new Map<string, Set<OpenCall>>();
   /** Calls that were ended and are not over. */
   const ending = new Set<OpenCall>();
-  /** The strain that the last collection left. */
-  let left = -1;
-  let isShort = false;
-  let hasEnded = false;
+  /** The strain that the last collection left, and until when there is no other one without much strain, in milliseconds. */
+  let [left, restsUntil] = [-1, 0];
+  /** When calls were ended last, in milliseconds, and whether that is still to be looked at. */
+  let [endedAt, hasEnded] = [Number.NEGATIVE_INFINITY, false];
+  let isStrained = false;
   let timer: NodeJS.Timeout | undefined;
   const look = () => {
     if (callsOf.size === 0) {
       clearInterval(timer);
       timer = undefined;
     }
-    const strain = memory.strain();
+    const [strain, now] = [memory.strain(), performance.now()];
+    isStrained = strain > 0;
     // Where it fell by itself.
     left = Math.min(left, strain);
-    if (strain <= 0) isShort = false;
+    const isEnded = hasEnded && (ending.size === 0 || now - endedAt > ENDING_MS);
     // V8 collects later, when it may be too late.
-    else if (strain > left + (1 - left) / 3 || (hasEnded && ending.size === 0)) {
-      memory.collect();
-      left = memory.strain();
-      isShort = left > 0;
-      hasEnded = isShort && endSome();
-    }
+    const isDue = strain > left + (1 - left) / 3 && (strain > TOO_MUCH || now >= restsUntil);
+    if (!isStrained || !(isEnded || isDue)) return;
+    memory.collect();
+    left = memory.strain();
+    restsUntil = performance.now() + (performance.now() - now) / COLLECTING;
+    ending.clear();
+    hasEnded = left > 0 && endSome();
+    if (hasEnded) endedAt = performance.now();
   };
   /** @returns whether there was one to end */
   const endSome = (): boolean => {
@@ -94,7 +104,7 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
   return {
     begin(owner, end) {
       const calls = callsOf.get(owner) ?? new Set();
-      if (isShort && calls.size > 0) throw refusal();
+      if (isStrained && calls.size > 0 && performance.now() - endedAt < REFUSED_MS) throw refusal();
       const call = { end };
       callsOf.set(owner, calls.add(call));
       timer ??= setInterval(look, LOOK_MS).unref();
@@ -112,13 +122,18 @@ function ofThisProcess(): MemoryWatch {
   // 0: there is no bound.
   const memoryBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   const beyond = (share: number, most: number) => (share - most) / (1 - most);
+  const collect = createGarbageCollector();
+  const strain = () => {
+    const { used_heap_size, heap_size_limit } = getHeapStatistics();
+    const heap = beyond(used_heap_size / heap_size_limit, MOST_HEAP);
+    return Math.max(heap, beyond(ownBytes() / memoryBytes, MOST_MEMORY));
+  };
   return {
-    strain() {
-      const { used_heap_size, heap_size_limit } = getHeapStatistics();
-      const heap = beyond(used_heap_size / heap_size_limit, MOST_HEAP);
-      return Math.max(heap, beyond(ownBytes() / memoryBytes, MOST_MEMORY));
+    strain,
+    collect() {
+      collect('regular');
+      if (strain() > 0) collect('last-resort');
     },
-    collect: createGarbageCollector(),
   };
 }
 

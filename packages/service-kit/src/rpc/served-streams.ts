@@ -90,6 +90,8 @@ interface RunningCall {
   /** What its caller has not taken, in bytes. */
   onItsWay: number;
   wake: (() => void) | undefined;
+  /** What its caller is told, where it was cancelled by us. */
+  endedWith?: AppError;
 }
 
 class ServedStream {
@@ -140,9 +142,8 @@ class ServedStream {
     this.#stir();
   }
 
-  /** @param reason what its caller is told, where it does not know */
-  #cancel(call: RunningCall, reason?: AppError): void {
-    call.abort.abort(reason);
+  #cancel(call: RunningCall): void {
+    call.abort.abort();
     call.wake?.();
   }
 
@@ -198,8 +199,7 @@ class ServedStream {
     try {
       end = await this.#answer(step, call);
     } catch (thrown) {
-      const { signal } = call.abort;
-      const error = AppError.is(signal.reason) ? signal.reason : foreseen(thrown, signal);
+      const error = call.endedWith ?? foreseen(thrown, call.abort.signal);
       if (!AppError.is(error)) this.#serving.onUnforeseen(error, step.method);
       const told = AppError.from(error);
       end = { call_id, is_part: false, ends: true, failure: { message: told.message, error: errorBytes(told) } };
@@ -213,7 +213,10 @@ class ServedStream {
     const { tokens, openCalls } = this.#serving;
     const made = callFromStep(tokens, step, call.abort.signal);
     if (made.identity?.kind !== 'user') return this.#answerCall(step, call, made);
-    const leave = openCalls.begin(shareKeyOf(made), (error) => this.#cancel(call, error));
+    const leave = openCalls.begin(shareKeyOf(made), (error) => {
+      call.endedWith = error;
+      this.#cancel(call);
+    });
     try {
       return await this.#answerCall(step, call, made);
     } finally {

@@ -101,8 +101,12 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       if (isBodyToCome) caller = await admit();
       const call = route.prepare({ query, body });
       const context = new RequestContext(parts, request, response, caller, hold);
-      const end = (error: AppError) => context.end(error);
-      const result = await parts.calls.during(caller, context.address, async () => call(context), end);
+      const result = await parts.calls.during(
+        caller,
+        context.address,
+        async () => call(context),
+        () => context.end(),
+      );
       const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
       const pieces = await writeJson(envelope, createPace());
       hold(pieces.reduce((sum, piece) => sum + piece.length, 0));

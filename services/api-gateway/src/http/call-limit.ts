@@ -16,7 +16,7 @@ export interface CallLimit {
    *
    * @param caller undefined: the call needs nobody. @throws AppError OVERLOADED, and what `run` throws
    */
-  during<Result>(caller: Caller | undefined, address: string, run: () => Promise<Result>, end: (error: AppError) => void): Promise<Result>;
+  during<Result>(caller: Caller | undefined, address: string, run: () => Promise<Result>, end: () => void): Promise<Result>;
 }
 
 /** @param max calls of one caller at a time. @param openCalls is told of each */
@@ -35,7 +35,7 @@ export function createCallLimit(max: number, openCalls: OpenCalls): CallLimit {
       let endedWith: AppError | undefined;
       const leave = openCalls.begin(bounds[0][0], (error) => {
         endedWith = error;
-        end(error);
+        end();
       });
       for (const [key] of bounds) count(key, 1);
       try {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
 import { type Caller, clientOf, type Identity, onceClosed, outgoingCall, type Peers, siteUrlOf } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
@@ -61,10 +60,10 @@ export class RequestContext implements AnyContext {
     return this.#parts.settings;
   }
 
-  /** Ends what is being done for it. @param reason the client is told */
-  end(reason: AppError): void {
+  /** Ends what is being done for it. */
+  end(): void {
     this.#signal();
-    this.#abort?.abort(reason);
+    this.#abort?.abort();
   }
 
   /** Aborted when the client goes away before its answer. */
