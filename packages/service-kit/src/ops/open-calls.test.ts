@@ -74,6 +74,15 @@ it('calls that do not end, and memory that they do not give back, keep nobody fr
   expect({ ended, collected: memory.collected }).toEqual({ ended: [], collected: 3 });
 });
 
+it('of one owner a thousand calls are under way, whether somebody waits for them or not', () => {
+  const { begin } = openCallsWith({ held: -1, garbage: 0, collected: 0 });
+  const leave = Array.from({ length: 1_000 }, () => begin('a', 'call'));
+  expect(() => begin('a', 'another')).toThrow(AppError);
+  begin('b', 'b1');
+  leave[0]?.();
+  begin('a', 'another');
+});
+
 it('what is not held by calls is not collected for again and again, whether it is too much or nearly so', () => {
   for (const held of [0.1, -0.1]) {
     const memory = { held, garbage: 0.2, collected: 0 };

@@ -4,6 +4,11 @@ import { AppError } from '@wharf/errors';
 import { createGarbageCollector } from './collect-garbage.ts';
 import type { Logger } from './logger.ts';
 
+/**
+ * Calls of one owner that are not over, those included whose callers have gone: some work is waited for by others, too, and does not end with them. Gateways
+ * let through 64 of a user each.
+ */
+const MOST_CALLS = 1_000;
 /** While calls are under way, how often to look, in milliseconds. They fill some megabytes of heap in that time. */
 const LOOK_MS = 20;
 /**
@@ -13,7 +18,12 @@ const LOOK_MS = 20;
 const MOST_HEAP = 0.72;
 /** The same of the memory of the container, where all threads and what is no heap count, too, and the kernel ends the process. */
 const MOST_MEMORY = 0.85;
-/** With so much strain nobody keeps a last call. */
+/**
+ * With so much strain three quarters end: V8 ends the process when four collections in a row leave 80% of the heap in use (CheckIneffectiveMarkCompact of its
+ * heap.cc).
+ */
+const MUCH = 0.25;
+/** With so much nobody keeps a last call. */
 const TOO_MUCH = 0.5;
 /** With less than that, collecting takes this share of the time at most, and only then; V8 collects by itself, too. */
 const COLLECTING = 0.1;
@@ -37,7 +47,7 @@ export interface OpenCalls {
    *
    * @param owner for whom the call is answered
    * @param end ends the call, whose caller is told this error
-   * @throws AppError OVERLOADED: calls had to be ended just now, and this owner has some under way
+   * @throws AppError OVERLOADED: this owner has too many under way, or some where calls had to be ended just now
    */
   begin(owner: string, end: (error: AppError) => void): () => void;
 }
@@ -87,7 +97,8 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
   const endSome = (): boolean => {
     let [owner, most] = ['', new Set<OpenCall>()];
     for (const [other, calls] of callsOf) if (calls.size > most.size) [owner, most] = [other, calls];
-    const newest = [...most].slice(left > TOO_MUCH ? Math.floor(most.size / 2) : Math.ceil(most.size / 2));
+    const kept = left > TOO_MUCH ? Math.floor(most.size / 4) : Math.ceil(most.size / (left > MUCH ? 4 : 2));
+    const newest = [...most].slice(kept);
     for (const call of newest) {
       remove(owner, call);
       ending.add(call);
@@ -104,7 +115,8 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
   return {
     begin(owner, end) {
       const calls = callsOf.get(owner) ?? new Set();
-      if (isStrained && calls.size > 0 && performance.now() - endedAt < REFUSED_MS) throw refusal();
+      const isShort = isStrained && performance.now() - endedAt < REFUSED_MS;
+      if (calls.size >= (isShort ? 1 : MOST_CALLS)) throw refusal();
       const call = { end };
       callsOf.set(owner, calls.add(call));
       timer ??= setInterval(look, LOOK_MS).unref();
@@ -123,16 +135,17 @@ function ofThisProcess(): MemoryWatch {
   const memoryBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   const beyond = (share: number, most: number) => (share - most) / (1 - most);
   const collect = createGarbageCollector();
-  const strain = () => {
+  const heapStrain = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
-    const heap = beyond(used_heap_size / heap_size_limit, MOST_HEAP);
-    return Math.max(heap, beyond(ownBytes() / memoryBytes, MOST_MEMORY));
+    return beyond(used_heap_size / heap_size_limit, MOST_HEAP);
   };
+  const strain = () => Math.max(heapStrain(), beyond(ownBytes() / memoryBytes, MOST_MEMORY));
   return {
     strain,
     collect() {
       collect('regular');
-      if (strain() > 0) collect('last-resort');
+      // A last resort is several collections, of which V8 counts each.
+      if (strain() > 0 && heapStrain() < 0) collect('last-resort');
     },
   };
 }
