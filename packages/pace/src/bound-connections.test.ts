@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { boundConnections } from './bound-connections.ts';
 
 const server = createServer((_request, response) => void response.end('served'));
 const sockets: Socket[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const socket of sockets) socket.destroy();
   server.close();
 });
@@ -59,4 +60,30 @@ it('clients with many connections lose theirs first, however many they open', ()
   expect(few.destroyed).toBe(false);
   expect(flood.filter(({ destroyed }) => !destroyed)).toHaveLength(126);
   for (const socket of [few, ...flood]) socket.destroy();
+});
+
+it('what has been idle ends before what has just come, of clients with many too; and a proxy is no client', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const full = createServer();
+  const clients = new Map<Socket, string>();
+  boundConnections(full, 128, { clientOf: (socket) => clients.get(socket) });
+  const come = (count: number, clientOf: (index: number) => string | undefined) =>
+    Array.from({ length: count }, (_, index) => {
+      const [socket, client] = [new Socket(), clientOf(index)];
+      if (client !== undefined) clients.set(socket, client);
+      full.emit('connection', socket);
+      return socket;
+    });
+  const left = (sockets: readonly Socket[]) => sockets.filter(({ destroyed }) => !destroyed).length;
+  const strangers = come(120, (index) => `stranger ${index >> 1}`);
+  vi.advanceTimersByTime(2_000);
+  const ofProxy = come(20, () => undefined);
+  const ofOffice = come(20, () => 'office');
+  expect([strangers, ofProxy, ofOffice].map(left)).toEqual([87, 20, 20]);
+  // Of those that are left none has been idle for long: of the office, all of whose connections count, the oldest end.
+  come(100, () => undefined);
+  expect([strangers, ofProxy, ofOffice].map(left)).toEqual([0, 20, 7]);
+  come(10, () => undefined);
+  expect([ofProxy, ofOffice].map(left)).toEqual([15, 2]);
+  for (const socket of clients.keys()) socket.destroy();
 });

@@ -24,46 +24,62 @@ export interface ConnectionBound {
    * as half a minute before it is refused.
    */
   readonly endsLateBodies?: boolean;
-  /** The client of a connection; absent: all are one client's. */
-  readonly clientOf?: (socket: Socket) => string;
+  /** The client of a connection; undefined: it is one of many clients, or of our own, and is not counted. */
+  readonly clientOf?: (socket: Socket) => string | undefined;
+}
+
+interface Client {
+  readonly name: string;
+  openCount: number;
+  /** On which nothing is under way, those first on which it has been so for the longest time. */
+  readonly idle: Set<Socket>;
 }
 
 /**
  * Bounds the connections of an HTTP server. Where it is full, the one on which nobody has asked for anything for the longest time ends for a new one: who
- * holds many and asks for nothing keeps nobody out. Those of clients with many go first, so that no flood of new ones ends one that has only just come.
+ * holds many and asks for nothing keeps nobody out. Of those that have only just come, those of clients with many go first, so that no flood ends others'.
  * Where something is under way on all of them, new ones are closed unread.
  */
 export function boundConnections(
   server: Server,
   maxConnections: number,
-  { endsLateBodies = false, clientOf = () => '' }: ConnectionBound = {},
+  { endsLateBodies = false, clientOf = () => undefined }: ConnectionBound = {},
 ): void {
   // Not by Node's own bound: beyond that no code of ours runs, and a port on which everything had been under way once stayed full of what is idle since.
-  const open = new Map<Socket, string>();
-  const openOf = new Map<string, number>();
-  /** On which nothing is under way, and since when; those first on which it has been so for the longest time. Of clients with many, and of all others. */
-  const [crowd, idle] = [new Map<Socket, number>(), new Map<Socket, number>()];
+  const open = new Map<Socket, Client | undefined>();
+  const clients = new Map<string, Client>();
+  /** Those with many: fewer than CROWD_SHARES. */
+  const crowd = new Set<Client>();
+  /** On which nothing is under way, and since when; those first on which it has been so for the longest time. */
+  const idle = new Map<Socket, number>();
   /** The last request of each on which something is under way, the oldest first. */
   const requests = new Map<Socket, { readonly request: IncomingMessage; readonly begunAtMs: number }>();
   const underWay = new WeakMap<Socket, number>();
-  const count = (client: string, by: number): number => {
-    const left = (openOf.get(client) ?? 0) + by;
-    if (left > 0) openOf.set(client, left);
-    else openOf.delete(client);
-    return left;
+  const count = (client: Client, by: number): void => {
+    client.openCount += by;
+    if (client.openCount > maxConnections / CROWD_SHARES) crowd.add(client);
+    else crowd.delete(client);
+    if (client.openCount > 0) clients.set(client.name, client);
+    else clients.delete(client.name);
   };
   const isKnown = (sinceMs: number) => performance.now() - sinceMs >= UNKNOWN_MS;
   const rest = (socket: Socket) => {
-    const isOfMany = count(open.get(socket) ?? '', 0) > maxConnections / CROWD_SHARES;
-    (isOfMany ? crowd : idle).set(socket, performance.now());
+    idle.set(socket, performance.now());
+    open.get(socket)?.idle.add(socket);
   };
   const takeOut = (socket: Socket) => {
-    for (const sockets of [crowd, idle, requests]) sockets.delete(socket);
+    for (const sockets of [idle, requests, open.get(socket)?.idle]) sockets?.delete(socket);
+  };
+  const enter = (socket: Socket) => {
+    const name = clientOf(socket);
+    const client = name === undefined ? undefined : (clients.get(name) ?? { name, openCount: 0, idle: new Set() });
+    if (client) count(client, 1);
+    open.set(socket, client);
   };
   const forget = (socket: Socket) => {
     takeOut(socket);
     const client = open.get(socket);
-    if (client !== undefined) count(client, -1);
+    if (client) count(client, -1);
     open.delete(socket);
   };
   const findLate = () => {
@@ -74,12 +90,22 @@ export function boundConnections(
     }
     return undefined;
   };
-  const findEnd = (coming: Socket) => {
-    const oldestOf = (sockets: typeof idle) => sockets.entries().find(([each]) => each !== coming && isHttp(each));
-    const oldest = oldestOf(crowd) ?? oldestOf(idle);
-    if (!oldest) return findLate();
-    const [socket, sinceMs] = oldest;
-    return crowd.has(socket) || isKnown(sinceMs) ? socket : (findLate() ?? socket);
+  const oldestOf = (sockets: Iterable<Socket>) => {
+    for (const socket of sockets) {
+      if (isHttp(socket)) return { socket, sinceMs: idle.get(socket) ?? 0 };
+      // Never again.
+      takeOut(socket);
+    }
+    return undefined;
+  };
+  const findOfMany = () => {
+    const oldest = [...crowd].flatMap((client) => oldestOf(client.idle) ?? []);
+    return oldest.sort((one, other) => one.sinceMs - other.sinceMs)[0];
+  };
+  const findEnd = () => {
+    const oldest = oldestOf(idle.keys());
+    if (oldest && isKnown(oldest.sinceMs)) return oldest.socket;
+    return findOfMany()?.socket ?? findLate() ?? oldest?.socket;
   };
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
@@ -96,13 +122,10 @@ export function boundConnections(
   server.on('request', begin).on('checkExpectation', begin);
   server.on('connection', (socket: Socket) => {
     if (socket.destroyed) return;
-    const client = clientOf(socket);
-    open.set(socket, client);
-    count(client, 1);
-    rest(socket);
+    enter(socket);
     socket.once('close', () => forget(socket));
-    if (open.size < maxConnections) return;
-    const ended = findEnd(socket) ?? (open.size > maxConnections ? socket : undefined);
+    const ended = open.size < maxConnections ? undefined : (findEnd() ?? (open.size > maxConnections ? socket : undefined));
+    rest(socket);
     if (!ended) return;
     // Before it says that it is closed, others may come.
     forget(ended);

@@ -131,6 +131,15 @@ it('one address has its share of the connections alone; others are served meanwh
   expect(await answerOf(await open())).toContain('served');
 });
 
+it('of a full port connections of a proxy that have just come do not end before those of one address with many', async () => {
+  const share = { perAddress: 4, isProxy: (address: string) => address === '127.0.0.9' };
+  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { share, maxConnections: 4 });
+  const ofProxy = [await open('127.0.0.9'), await open('127.0.0.9')];
+  const [ofMany] = [await open('127.0.0.2'), await open('127.0.0.9')];
+  await once(ofMany.resume(), 'close');
+  for (const socket of ofProxy) expect(await answerOf(socket)).toContain('served');
+});
+
 it('no address has more than half of a port, whatever is configured', async () => {
   const share = { perAddress: 100, isProxy: () => false };
   listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { share, maxConnections: 4 });

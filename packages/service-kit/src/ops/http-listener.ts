@@ -81,7 +81,8 @@ export async function listenHttp(
   if (share) server.on('connection', shareConnections(share, maxConnections));
   boundConnections(server, maxConnections, {
     endsLateBodies: true,
-    clientOf: ({ remoteAddress = '' }) => plainAddress(remoteAddress),
+    // Where no share is said, only our own processes come.
+    clientOf: ({ remoteAddress = '' }) => (!share || share.isProxy(remoteAddress) ? undefined : plainAddress(remoteAddress)),
   });
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));

@@ -108,16 +108,24 @@ describe('a listing', () => {
     for (const each of joined) expect(each).toEqual({ status: 'fulfilled', value: ['a'] });
   });
 
-  it('that is refused to one who asks for too much is asked for by others who joined', async () => {
+  it.each([
+    { refused: 1, expected: ['rejected', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected'], listings: 2 },
+    { refused: 9, expected: Array(6).fill('rejected'), listings: 3 },
+  ])('that is refused to one who asks for too much is asked for once by others who joined: $listings', async (each) => {
     const { snapshot, folderCache, driver } = await setUp();
     let asked = 0;
     driver.beforeCalls(async () => {
       asked += 1;
-      if (asked === 1) throw new AppError('OVERLOADED', 'busy');
+      if (asked <= each.refused) throw new AppError('OVERLOADED', 'busy');
     });
-    const read = async (caller: string) => folderCache.read(locate(snapshot, vpath('/d')), { refresh: false, signal: undefined, caller });
-    const outcomes = await Promise.allSettled(['one', 'one', 'other'].map(read));
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    const read = (caller: string, signal?: AbortSignal) =>
+      folderCache.read(locate(snapshot, vpath('/d')), { refresh: true, signal, caller });
+    const outcomes = await Promise.allSettled([
+      ...['one', 'one', 'other', 'other', 'third'].map((caller) => read(caller)),
+      read('gone', AbortSignal.abort()),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(each.expected);
+    expect(asked).toBe(each.listings);
   });
 
   it('is sorted anew when the storage wants another order', async () => {

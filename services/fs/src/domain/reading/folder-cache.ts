@@ -4,6 +4,7 @@ import { createPace, isYounger } from '@wharf/pace';
 import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
@@ -93,16 +94,24 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     key: string,
     located: Located<Mount>,
     driver: StorageDriver,
-    refresh: boolean,
+    options: Pick<ReadFolderOptions, 'refresh' | 'signal'>,
     turns: EntryTurns,
   ): Promise<ListedEntries> => {
     const keepMs = keepMsOf(located);
-    const usable = refresh ? undefined : usableEntries(key, keepMs);
+    const usable = options.refresh ? undefined : usableEntries(key, keepMs);
     if (usable) return Promise.resolve(usable);
     const readAt = clock();
     const begunAt = kept.now();
     const underWay = kept.loading(key);
-    if (underWay) return underWay.catch((error) => ownEntries(error, located, driver, turns, callers.get(underWay)));
+    if (underWay)
+      return underWay.catch((error) => {
+        // A circle is one of the way by which the one who began came.
+        if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(located.path));
+        if (!AppError.is(error, 'OVERLOADED') || turns.caller === callers.get(underWay)) throw error;
+        // That one asks for too much. Of the others one begins, and they join that one: each round has one name less.
+        throwIfAborted(options.signal);
+        return readEntries(key, located, driver, options, turns);
+      });
     // Without the caller's signal: others may join.
     const load = turns
       .list(driver, located.path)
@@ -137,7 +146,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
       const turns = entryTurns(turnsOf(driver), options.caller);
-      const listed = await readEntries(key, located, driver, options.refresh, turns);
+      const listed = await readEntries(key, located, driver, options, turns);
       return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
     async findListing(located) {
@@ -239,22 +248,6 @@ function createNameReads(kept: KeptFolders, turnsOf: (driver: StorageDriver) => 
   };
 
   return { usableNames, readNames };
-}
-
-/**
- * Of a joined listing that failed: a circle is one of the way by which its caller came, and a turn that did not come in time one of all that this caller asks
- * for. Whoever came by another way, or is another, asks for itself.
- */
-async function ownEntries(
-  error: unknown,
-  { path }: Located<Mount>,
-  driver: StorageDriver,
-  turns: EntryTurns,
-  begunBy: string | undefined,
-): Promise<ListedEntries> {
-  if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(path));
-  if (AppError.is(error, 'OVERLOADED') && turns.caller !== begunBy) return turns.list(driver, path);
-  throw error;
 }
 
 /** As FolderCache.take(). @param key of the listing that the outcome belongs to */

@@ -289,9 +289,7 @@ export class SameApiDriver implements StorageDriver {
         if (there && (source.isDirectory || !options.overwrite)) throw storageError('ENTRY_EXISTS');
         if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
         await this.#copyAside(from, to, { source, there }, call);
-        const copied = await this.#get(to, {});
-        if (!source.isDirectory) checkKept(copied, source.sizeBytes);
-        return toEntry(nameAt(to), copied);
+        return toEntry(nameAt(to), await this.#get(to, {}));
       }),
     );
   }
@@ -399,7 +397,11 @@ export class SameApiDriver implements StorageDriver {
       await this.#client.makeFolder(folder, call);
       await this.#client.place('copy', parentPath(from), folder, name, false, call);
       if (name !== target) await this.#client.rename(childPath(folder, name), target, false, call);
-      if (there) checkKept(await this.#get(childPath(folder, target), call), source.sizeBytes);
+      if (!source.isDirectory) {
+        const copied = await this.#get(childPath(folder, target), call);
+        // Its source may have grown since it was looked at.
+        checkKept(copied, Math.max(source.sizeBytes, copied.sizeBytes));
+      }
       throwIfAborted(call.signal);
       call.commit();
       const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});

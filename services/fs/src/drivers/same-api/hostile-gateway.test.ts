@@ -328,21 +328,35 @@ it.each([
   expect(isReplaced).toBe(true);
 });
 
-it.each([
-  ['to a free name', false],
-  ['over a file, which it has not replaced by then', true],
-])('a copy that a gateway cut short, %s, is told', async (_, isThere) => {
-  let isMoved = false;
-  const { driver } = await openOn(async (request, response) => {
+/** Of a gateway whose copies have a size of their own, and in which another one replaces them right after. */
+async function openForCopies(copiedBytes: number, isThere: boolean) {
+  const calls: string[] = [];
+  const opened = await openOn(async (request, response) => {
     const { path = '' } = JSON.parse(Buffer.concat(await request.toArray()).toString() || '{}') as { path?: string };
-    isMoved ||= request.url === '/api/fs/move';
-    if (request.url !== '/api/fs/get') return say(response, null);
+    const { url = '' } = request;
+    const isMoved = calls.includes('/api/fs/move');
+    if (url !== '/api/fs/get') calls.push(url);
+    if (url !== '/api/fs/get') return say(response, null);
     if (path === '/') return say(response, ROOT);
     if (path === '/file' && !isThere && !isMoved) return say(response, null, 500, 'object not found');
-    say(response, { ...entry(path.slice(path.lastIndexOf('/') + 1)), size: path === '/old' ? 5 : 3, raw_url: 'x', provider: 'x' });
+    const size = path === '/old' ? 5 : path === '/file' ? 2 : copiedBytes;
+    say(response, { ...entry(path.slice(path.lastIndexOf('/') + 1)), size, raw_url: 'x', provider: 'x' });
   });
+  return { ...opened, calls };
+}
+
+it.each([
+  ['to a free name', false],
+  ['over a file', true],
+])('of a copy that a gateway cut short, %s, nothing is left, and it is told', async (_, isThere) => {
+  const { driver, calls } = await openForCopies(3, isThere);
   await expect(failure(driver.copy(at('/old'), at('/file'), { overwrite: true }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
-  expect(isMoved).toBe(!isThere);
+  expect(calls).toEqual(['mkdir', 'copy', 'rename', 'remove'].map((call) => `/api/fs/${call}`));
+});
+
+it('a copy whose source grew before it, and that another one replaced right after it, is one', async () => {
+  const { driver } = await openForCopies(7, false);
+  await expect(driver.copy(at('/old'), at('/file'), { overwrite: true })).resolves.toMatchObject({ sizeBytes: 2 });
 });
 
 it('a removal that a gateway says it did, and did not, is told', async () => {

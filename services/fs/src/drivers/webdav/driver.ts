@@ -56,6 +56,8 @@ interface Filled {
   readonly isFolder: boolean;
   /** Undefined: not known. */
   readonly sizeBytes: number | undefined;
+  /** A look there has shown that it is whole. */
+  readonly isWhole?: boolean;
 }
 
 /** A folder of a WebDAV server. README tells the whole. */
@@ -276,13 +278,14 @@ export class WebdavDriver implements StorageDriver {
       const there = await this.#client.find(to, call);
       if (there !== undefined && (isFolder || !options.overwrite)) throw storageError('ENTRY_EXISTS');
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
-      const sizeBytes = isFolder ? undefined : source.sizeBytes;
-      const entry = await this.#putTogether(to, options, call, async (place) => {
+      return this.#putTogether(to, options, call, async (place) => {
         await this.#client.place('COPY', from, place, isFolder, false, call);
-        return { isFolder, sizeBytes };
+        if (isFolder) return { isFolder, sizeBytes: undefined };
+        const copied = await this.#client.find(place, call);
+        const sizeBytes = longer(copied, source);
+        checkKept(copied, sizeBytes);
+        return { isFolder, sizeBytes, isWhole: true };
       });
-      checkKept(entry, sizeBytes);
-      return entry;
     });
   }
 
@@ -353,7 +356,7 @@ export class WebdavDriver implements StorageDriver {
   async #publish(
     place: Place,
     path: MountPath,
-    { isFolder, sizeBytes }: Filled,
+    { isFolder, sizeBytes, isWhole = false }: Filled,
     { overwrite, beforePublish }: Publishing,
     call: Call,
   ): Promise<Resource | undefined> {
@@ -361,7 +364,7 @@ export class WebdavDriver implements StorageDriver {
     // A name is taken for free until the server says that it is not.
     let there = beforePublish ? await this.#client.find(path, call) : undefined;
     let isAnswered = beforePublish === undefined;
-    let isLookedAt = false;
+    let isLookedAt = isWhole;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
@@ -483,6 +486,11 @@ function checkKept(kept: Pick<Resource, 'sizeBytes'> | undefined, sentBytes: num
   // Of what is not listed its move says more.
   if (kept?.sizeBytes === undefined || sentBytes === undefined || kept.sizeBytes === sentBytes) return;
   throw storageError('CONTENT_CORRUPT', new Error(`the server has ${kept.sizeBytes} bytes, not ${sentBytes}`));
+}
+
+/** What a copy has to have, in bytes: its source may have grown since it was looked at. */
+function longer(copied: Pick<Resource, 'sizeBytes'> | undefined, source: Resource): number | undefined {
+  return source.sizeBytes === undefined ? copied?.sizeBytes : Math.max(source.sizeBytes, copied?.sizeBytes ?? 0);
 }
 
 function isSame(one: Resource | undefined, other: Resource | undefined): boolean {

@@ -388,16 +388,34 @@ it('a server that takes another size than was sent is told', async () => {
   await expect(failure(put(driver, '/file', 'hello'))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
 
-it('a copy of a file that the server cut short is told', async () => {
-  let isMoved = false;
-  const { driver } = await openOn((request, response) => {
-    const { method, url = '' } = request;
-    isMoved ||= method === 'MOVE';
+/** Of a server that says of a file, and of what it is replaced with at once, other sizes than of its copy. */
+async function openForCopies(copiedBytes: number, there: readonly string[] = []) {
+  const sizes = new Map(['/dav/old', ...there].map((url) => [url, 5]));
+  const opened = await openOn((request, response) => {
+    const { method = '', url = '', headers } = request;
+    const to = new URL(String(headers.destination ?? '/'), 'http://a').pathname;
+    if (method === 'COPY') sizes.set(to, copiedBytes);
+    if (method === 'MOVE') sizes.set(to, 1);
+    if (method === 'MOVE' || method === 'DELETE') sizes.delete(url);
     if (method !== 'PROPFIND') return void response.writeHead(201).end();
     if (url === '/dav/') return answer(response, multistatus());
-    if (url === '/dav/file' && !isMoved) return void response.writeHead(404).end();
-    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('>1<', url === '/dav/old' ? '>5<' : '>1<')}</D:multistatus>`);
+    if (!sizes.has(url)) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(url).replace('>1<', `>${sizes.get(url)}<`)}</D:multistatus>`);
   });
-  await expect(failure(driver.copy(at('/old'), at('/file'), { overwrite: false }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
-  expect(isMoved).toBe(true);
+  return { ...opened, names: () => [...sizes.keys()] };
+}
+
+it.each([
+  ['to a free name', []],
+  ['over a file', ['/dav/file']],
+])('of a copy that the server cut short, %s, nothing is left, and it is told', async (_, there) => {
+  const { driver, names } = await openForCopies(3, there);
+  await expect(failure(driver.copy(at('/old'), at('/file'), { overwrite: true }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  expect(names()).toEqual(['/dav/old', ...there]);
+});
+
+it('a copy whose source grew before it, and that another one replaced right after it, is one', async () => {
+  const { driver, names } = await openForCopies(7);
+  await expect(driver.copy(at('/old'), at('/file'), { overwrite: false })).resolves.toMatchObject({ sizeBytes: 1 });
+  expect(names()).toEqual(['/dav/old', '/dav/file']);
 });
