@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { AppError } from '@wharf/errors';
 
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
@@ -66,28 +67,24 @@ export class StoreFile {
    */
   static open(directory: string, migrations: readonly Migration[]): StoreFile {
     const path = join(directory, FILE_NAME);
-    const answered = readMark(directory);
-    if (answered !== undefined) requireFiles(directory, answered);
-    createPrivateFile(path);
     let database: DatabaseSync | undefined;
-    let isLost = false;
+    let file: StoreFile | undefined;
     try {
+      requireAnswered(directory);
+      createPrivateFile(path);
       database = new DatabaseSync(path, { timeout: 0 });
       // EXCLUSIVE before the first read: the lock is then taken at once and kept, and the WAL needs no shared-memory file.
       database.exec('PRAGMA locking_mode = EXCLUSIVE');
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;');
       database.exec('BEGIN IMMEDIATE');
+      file = new StoreFile(database, directory);
       const layout = readLayout(database, path, migrations.length + 1);
       database.exec('COMMIT');
-      const file = new StoreFile(database, directory);
-      file.#batches = readBatches(database);
-      isLost = answered !== undefined && file.#batches < answered;
-      if (isLost) throw lostChanges(directory, `has ${file.#batches} of ${answered} batches of changes`);
       file.#migrate(layout, migrations);
       file.#countBatches();
       return file;
     } catch (error) {
-      if (isLost) closeKeepingWal(database, path);
+      if (file) file.#release();
       else database?.close();
       throw openingError(error, directory, path);
     }
@@ -98,7 +95,8 @@ export class StoreFile {
     this.#batches = readBatches(this.#database);
     this.#setBatches = this.#database.prepare('UPDATE batches SET count = ?');
     this.#mark = openSync(join(this.#directory, OPEN_MARK), MARK_FLAGS, 0o600);
-    this.#noteAnswered();
+    // A failure ends the start: a mark without a number says that the WAL was not moved into the main file.
+    writeSync(this.#mark, String(this.#batches), 0);
   }
 
   #migrate(layout: number, migrations: readonly Migration[]): void {
@@ -200,16 +198,15 @@ export class StoreFile {
     this.#durableChanges = changes;
     if (this.#mark === undefined) return;
     this.#batches = batches;
-    this.#noteAnswered();
+    this.#noteAnswered(this.#mark);
   }
 
   /** To be called with what is durable. Not synced: behind a loss of power the mark may say less than there is, and never more. */
-  #noteAnswered(): void {
-    if (this.#mark === undefined) return;
+  #noteAnswered(mark: number): void {
     try {
-      writeSync(this.#mark, String(this.#batches), 0);
+      writeSync(mark, String(this.#batches), 0);
     } catch {
-      // As before a loss of power.
+      // As before a loss of power: the mark has the number of before.
     }
   }
 
@@ -221,10 +218,17 @@ export class StoreFile {
       rmSync(join(this.#directory, OPEN_MARK), { force: true });
       syncPlace(this.#directory);
     } finally {
-      if (this.#mark !== undefined) closeSync(this.#mark);
-      this.#mark = undefined;
-      this.#database.close();
+      this.#release();
     }
+  }
+
+  /** SQLite tries once more to move the WAL into the main file, and removes it then: a mark without a number would tell that it is lost. */
+  #release(): void {
+    if (this.#mark !== undefined) closeSync(this.#mark);
+    this.#mark = undefined;
+    this.#database.close();
+    if (existsSync(join(this.#directory, `${FILE_NAME}-wal`)) || readMark(this.#directory) !== 0) return;
+    rmSync(join(this.#directory, OPEN_MARK), { force: true });
   }
 
   /** The same after an error in the middle of a batch: what is not durable yet, and so not answered, is undone. */
@@ -275,25 +279,69 @@ function readMark(directory: string): number | undefined {
   }
 }
 
-/** What SQLite would not miss: it takes an empty main file for a new store, and removes the WAL. @throws AppError CONTENT_CORRUPT */
-function requireFiles(directory: string, answered: number): void {
-  const main = statSync(join(directory, FILE_NAME), { throwIfNoEntry: false });
+/**
+ * What SQLite would not miss: it takes an empty main file for a new store, and removes the WAL; and what it can read of a WAL for all of it.
+ *
+ * @throws AppError CONTENT_CORRUPT: the files are as they were
+ */
+function requireAnswered(directory: string): void {
+  const answered = readMark(directory);
+  if (answered === undefined) return;
+  const path = join(directory, FILE_NAME);
+  const main = statSync(path, { throwIfNoEntry: false });
   if (!main?.size) throw lostChanges(directory, main ? 'is empty' : 'is missing');
-  if (answered === 0 && !existsSync(join(directory, `${FILE_NAME}-wal`))) throw lostChanges(directory, 'has no WAL beside it');
+  const hasWal = existsSync(`${path}-wal`);
+  if (answered === 0 && !hasWal) throw lostChanges(directory, 'has no WAL beside it');
+  if (answered === 0) return;
+  const batches = hasWal ? lookWithWal(path) : lookWithoutWal(path);
+  if (batches < answered) throw lostChanges(directory, `has ${batches} of ${answered} batches of changes`);
+}
+
+/** `immutable`, because SQLite would make a WAL. @returns how many batches the main file has */
+function lookWithoutWal(path: string): number {
+  const database = openLook(path, 'immutable=1', true);
+  try {
+    return readBatches(database);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * The connection that is closed last would move the WAL into the main file: that is one that cannot write. It cannot read a WAL by itself, without
+ * a shared-memory file: `unix-excl` has that in memory, where one that can write has locked the main file.
+ *
+ * @returns how many batches the main file and the WAL have together
+ */
+function lookWithWal(path: string): number {
+  const last = openLook(path, 'vfs=unix-excl', true);
+  try {
+    const database = openLook(path, 'vfs=unix-excl', false);
+    try {
+      try {
+        pragma(database, 'user_version');
+      } finally {
+        // It locks, too, also where the first page is damaged.
+        pragma(last, 'user_version');
+      }
+      return readBatches(database);
+    } finally {
+      database.close();
+    }
+  } finally {
+    last.close();
+  }
+}
+
+function openLook(path: string, parameters: string, readOnly: boolean): DatabaseSync {
+  const url = pathToFileURL(path);
+  url.search = parameters;
+  return new DatabaseSync(url, { readOnly, timeout: 0 });
 }
 
 function readBatches(database: DatabaseSync): number {
   const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'batches'").get() !== undefined;
   return isCounted ? Number(database.prepare('SELECT count FROM batches').get()?.['count'] ?? 0) : 0;
-}
-
-/** SQLite would move into the main file what it can read of the WAL, and remove the rest. */
-function closeKeepingWal(database: DatabaseSync | undefined, path: string): void {
-  const [wal, kept] = [`${path}-wal`, `${path}-kept`];
-  const isThere = existsSync(wal);
-  if (isThere) renameSync(wal, kept);
-  database?.close();
-  if (isThere) renameSync(kept, wal);
 }
 
 function lostChanges(directory: string, what: string): AppError {
