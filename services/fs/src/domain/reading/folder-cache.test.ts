@@ -128,6 +128,21 @@ describe('a listing', () => {
     expect(asked).toBe(each.listings);
   });
 
+  it('that takes long ends for each who goes, whether they began or joined it, and goes on for who stays', async () => {
+    const { snapshot, folderCache, driver } = await setUp();
+    const answers = Promise.withResolvers<void>();
+    driver.beforeCalls(() => answers.promise);
+    const gone = new AbortController();
+    const read = (signal?: AbortSignal) => folderCache.read(locate(snapshot, vpath('/d')), { refresh: false, signal });
+    const [began, joined, stays] = [read(gone.signal), read(gone.signal), read()];
+    gone.abort();
+    await expect(began).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(joined).rejects.toMatchObject({ code: 'CANCELLED' });
+    answers.resolve();
+    expect((await stays).names).toEqual(['a']);
+    expect(driver.listings()).toBe(1);
+  });
+
   it('is sorted anew when the storage wants another order', async () => {
     const driver = createTestDriver('Cached', ['listNames']);
     const open = (order_by: string, extract_folder = '') =>

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace, isYounger } from '@wharf/pace';
+import { createPace, isYounger, unlessAborted } from '@wharf/pace';
 import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
@@ -90,7 +90,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     return known && 'entries' in known && isYounger(known.readAt, clock(), keepMs) ? known.entries : undefined;
   };
 
-  const readEntries = (
+  const readEntries = async (
     key: string,
     located: Located<Mount>,
     driver: StorageDriver,
@@ -99,19 +99,21 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   ): Promise<ListedEntries> => {
     const keepMs = keepMsOf(located);
     const usable = options.refresh ? undefined : usableEntries(key, keepMs);
-    if (usable) return Promise.resolve(usable);
+    if (usable) return usable;
     const readAt = clock();
     const begunAt = kept.now();
     const underWay = kept.loading(key);
     if (underWay)
-      return underWay.catch((error) => {
+      try {
+        return await whileWanted(underWay, options.signal);
+      } catch (error) {
+        throwIfAborted(options.signal);
         // A circle is one of the way by which the one who began came.
         if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(located.path));
         if (!AppError.is(error, 'OVERLOADED') || turns.caller === callers.get(underWay)) throw error;
         // That one asks for too much. Of the others one begins, and they join that one: each round has one name less.
-        throwIfAborted(options.signal);
         return readEntries(key, located, driver, options, turns);
-      });
+      }
     // Without the caller's signal: others may join.
     const load = turns
       .list(driver, located.path)
@@ -128,7 +130,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       });
     kept.beginLoading(key, load);
     callers.set(load, turns.caller);
-    return load;
+    return whileWanted(load, options.signal);
   };
 
   // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
@@ -141,7 +143,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       return usable && hasNames(driver) ? provisional(usable, located, driver) : undefined;
     },
     async read(located, options) {
-      const driver = await located.mount.driver();
+      const driver = await whileWanted(located.mount.driver(), options.signal);
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
@@ -157,6 +159,17 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     now: kept.now,
     take: (outcome) => takeOver(kept, `${drivers.numberOf(outcome.driver)} ${parentPath(outcome.path)}`, outcome),
   };
+}
+
+/** Waits for what others may wait for, too, as long as its own caller does. @throws CANCELLED; what the work throws */
+async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  try {
+    return await unlessAborted(signal, work);
+  } catch (error) {
+    throwIfAborted(signal);
+    throw error;
+  }
 }
 
 /** The turns with long folders of each storage. */
