@@ -40,10 +40,12 @@ export interface OpenCalls {
    * @throws AppError OVERLOADED: calls had to be ended just now, and this owner has some under way
    */
   begin(owner: string, end: (error: AppError) => void): () => void;
+  /** Whether calls had to be ended just now. */
+  isShort(): boolean;
 }
 
 /** Where no call ends early. */
-export const NONE_ENDS: OpenCalls = { begin: () => () => undefined };
+export const NONE_ENDS: OpenCalls = { begin: () => () => undefined, isShort: () => false };
 
 interface OpenCall {
   readonly end: (error: AppError) => void;
@@ -101,10 +103,12 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
     calls?.delete(call);
     if (calls?.size === 0) callsOf.delete(owner);
   };
+  const isShort = () => isStrained && performance.now() - endedAt < REFUSED_MS;
   return {
+    isShort,
     begin(owner, end) {
       const calls = callsOf.get(owner) ?? new Set();
-      if (isStrained && calls.size > 0 && performance.now() - endedAt < REFUSED_MS) throw refusal();
+      if (calls.size > 0 && isShort()) throw refusal();
       const call = { end };
       callsOf.set(owner, calls.add(call));
       timer ??= setInterval(look, LOOK_MS).unref();
