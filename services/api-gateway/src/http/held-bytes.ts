@@ -36,7 +36,7 @@ export interface HeldBytes {
 
 /** For what is made of bodies. @param maxBytes for all together */
 export function createMadeBytes(maxBytes = madeBytes(getHeapStatistics().heap_size_limit), isShort?: () => boolean): HeldBytes {
-  return createHeldBytes(maxBytes, isShort, Math.min(maxBytes, ONE_MADE_BYTES));
+  return createHeldBytes(maxBytes, isShort, maxBytes < ONE_MADE_BYTES ? 0 : ONE_MADE_BYTES);
 }
 
 /** What is made of all bodies may take so much together, by the heap that Node may use. @internal exported for its test */
