@@ -9,6 +9,7 @@ export { giveWay } from './give-way.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
+export { memoryBytes } from './memory-bytes.ts';
 export { createPace, type Pace } from './pace.ts';
 export { type OnShortPieces, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';

@@ -54,7 +54,7 @@ export { identify } from './ops/identified-response.ts';
 export type { Logger } from './ops/logger.ts';
 export { METRICS, type MetricDeclaration } from './ops/metric-catalogue.ts';
 export { counter, gauge, histogram, processMetrics } from './ops/metrics.ts';
-export { createOpenCalls, type OpenCalls } from './ops/open-calls.ts';
+export type { OpenCalls } from './ops/open-calls.ts';
 export { opsHandler } from './ops/ops-server.ts';
 export type { Readiness } from './ops/readiness.ts';
 export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.ts';

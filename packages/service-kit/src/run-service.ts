@@ -12,7 +12,6 @@ import { collectWhenIdle } from './ops/collect-when-idle.ts';
 import type { ConnectionShare } from './ops/connection-share.ts';
 import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
-import { createOpenCalls } from './ops/open-calls.ts';
 import { opsHandler } from './ops/ops-server.ts';
 import type { RpcService } from './rpc/service.ts';
 import { createServiceKit, type ServiceKit } from './service-kit.ts';
@@ -103,7 +102,7 @@ export async function runService<Config extends ProcessConfig>(options: {
             tokens: kit.tokens,
             tracing,
             isReady,
-            openCalls: createOpenCalls(logger),
+            openCalls: kit.openCalls,
             onUnforeseen,
           })
         : undefined;

@@ -5,6 +5,7 @@ import type { Secret } from './config/secret.ts';
 import { deriveKeys, type Keys } from './crypto/keys.ts';
 import { createInternalTokens, type InternalTokens } from './identity/identity.ts';
 import type { Logger } from './ops/logger.ts';
+import { createOpenCalls, type OpenCalls } from './ops/open-calls.ts';
 import { createReadiness, type Readiness } from './ops/readiness.ts';
 import { outgoingCall } from './rpc/call.ts';
 import type { Peers } from './rpc/peers.ts';
@@ -27,6 +28,8 @@ export interface ServiceKit {
   readonly metrics: Registry;
   readonly readiness: Readiness;
   readonly tracing: Tracing;
+  /** The calls that are under way in the process, of all of its services. */
+  readonly openCalls: OpenCalls;
   /** Options for a call to a peer on the service's own account. */
   ownCall(): CallOptions;
 }
@@ -63,6 +66,7 @@ export function createServiceKit(parts: {
     metrics,
     readiness,
     tracing,
+    openCalls: createOpenCalls(logger),
     ownCall: ownCall(tokens, name),
   };
 }

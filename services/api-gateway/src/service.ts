@@ -12,7 +12,6 @@ import {
   createCallers,
   createCors,
   createLoginTokens,
-  createOpenCalls,
   createPrivacyMask,
   createRevisionedCache,
   createTransferLimit,
@@ -28,7 +27,7 @@ import { createApp } from './http/app.ts';
 import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts';
 import { createCallLimit } from './http/call-limit.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
-import { createHeldBytes, madeBytes } from './http/held-bytes.ts';
+import { createHeldBytes, createMadeBytes } from './http/held-bytes.ts';
 import { createRefusedConnections } from './http/refused-connections.ts';
 import { createRequestScopes } from './http/request-scopes.ts';
 import { createTaskEvents } from './http/task-events.ts';
@@ -55,7 +54,7 @@ export function createGatewayService(
     maxMadeBytes?: number | undefined;
   } = {},
 ): Service {
-  const { clock } = kit;
+  const { clock, openCalls } = kit;
   const models = modelsOf(kit.store);
   const callers = createCallers({
     tokens: createLoginTokens(kit.keys.jwt, clock),
@@ -90,9 +89,9 @@ export function createGatewayService(
     proxies,
     scopes: createRequestScopes(kit, proxies),
     cors: createCors(config.corsOrigins),
-    held: createHeldBytes(options.maxHeldBytes),
-    made: createHeldBytes(options.maxMadeBytes ?? madeBytes()),
-    calls: createCallLimit(config.callsPerUser, createOpenCalls(kit.logger)),
+    held: createHeldBytes(options.maxHeldBytes, openCalls.isShort),
+    made: createMadeBytes(options.maxMadeBytes, openCalls.isShort),
+    calls: createCallLimit(config.callsPerUser, openCalls),
     siteUrl: config.siteUrl,
     webDir: config.webDir,
     settings,
@@ -105,7 +104,12 @@ export function createGatewayService(
   const remote =
     config.fsDataUrl === undefined
       ? undefined
-      : createRemoteDataPlane(parts, config.fsDataUrl, createTransferLimit(options.maxTransfers), options.downloadIdleMs);
+      : createRemoteDataPlane(
+          parts,
+          config.fsDataUrl,
+          createTransferLimit(options.maxTransfers, openCalls.isShort),
+          options.downloadIdleMs,
+        );
   const dataPlane = options.bytes ?? remote?.serve;
   if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
 

@@ -185,7 +185,7 @@ export function createFsService(
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
   const direct = createDirectRequests(kit.keys.installation, { trustedProxies, corsOrigins });
   const accelAddress = createAccelAddress(accelRedirect);
-  const transfers = createTransferLimit(maxTransfers);
+  const transfers = createTransferLimit(maxTransfers, kit.openCalls.isShort);
   const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, direct, transfers, accelAddress });
 
   return {

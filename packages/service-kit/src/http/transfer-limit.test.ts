@@ -41,6 +41,20 @@ it('nobody has more than a third of the transfers: a user wherever from, guests 
   isRefused(user(7));
 });
 
+it('none begins while memory is short', () => {
+  let isShort = true;
+  const limit = createTransferLimit(6, () => isShort);
+  const begin = (response = new ServerResponse(new IncomingMessage(new Socket()))) => {
+    limit.begin(response, user(5));
+    return response;
+  };
+  const refused = new ServerResponse(new IncomingMessage(new Socket()));
+  expect(() => begin(refused)).toThrow(expect.toSatisfy((error) => AppError.is(error, 'OVERLOADED')));
+  expect(refused.getHeader('retry-after')).toBeDefined();
+  isShort = false;
+  begin();
+});
+
 it('a client has one network of IPv6 addresses, and one share', () => {
   const limit = createTransferLimit(6);
   const begin = (address: string) => limit.begin(new ServerResponse(new IncomingMessage(new Socket())), { identity: undefined, address });

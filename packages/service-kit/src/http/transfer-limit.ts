@@ -24,12 +24,13 @@ export interface TransferLimit {
   /**
    * Counts a transfer until its response has ended. No caller has more than a share: a user who is logged in, else an address. The body of a user is awaited.
    *
-   * @throws AppError OVERLOADED: there are too many, and the answer says when to come again
+   * @throws AppError OVERLOADED: there are too many, or memory is short, and the answer says when to come again
    */
   begin(response: ServerResponse, who: Pick<Call, 'identity' | 'address'>): void;
 }
 
-export function createTransferLimit(max = transfersOf(maxConnectionsOfPort())): TransferLimit {
+/** @param max transfers at a time; left out: by the connections of a port. @param isShort tells whether memory is nearly used up: none begins then */
+export function createTransferLimit(max = transfersOf(maxConnectionsOfPort()), isShort: () => boolean = () => false): TransferLimit {
   const share = Math.ceil(max / SHARES);
   const openOf = new Map<string, number>();
   let open = 0;
@@ -42,7 +43,7 @@ export function createTransferLimit(max = transfersOf(maxConnectionsOfPort())): 
   return {
     begin(response, who) {
       const caller = shareKeyOf(who);
-      if (open >= max || (openOf.get(caller) ?? 0) >= share) {
+      if (isShort() || open >= max || (openOf.get(caller) ?? 0) >= share) {
         const refusal = new AppError('OVERLOADED', 'too many uploads and downloads at once: try again in a moment');
         sayWhenToComeAgain(response, refusal);
         throw refusal;

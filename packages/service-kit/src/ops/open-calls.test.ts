@@ -25,7 +25,7 @@ function openCallsWith(memory: { held: number; garbage: number; collected: numbe
     },
   );
   const begin = (owner: string, name: string) => open.begin(owner, () => ended.push(name));
-  return { begin, ended, logged, look: () => vi.advanceTimersToNextTimer() };
+  return { begin, isShort: open.isShort, ended, logged, look: () => vi.advanceTimersToNextTimer() };
 }
 
 it('where memory is nearly used up, the newer half of the calls of who has most end, again and again until there is room', () => {
@@ -81,6 +81,26 @@ it('of one owner a thousand calls are under way, whether somebody waits for them
   begin('b', 'b1');
   leave[0]?.();
   begin('a', 'another');
+});
+
+it('memory is short from when calls were ended until there is room, or for some seconds', () => {
+  const memory = { held: 0.1, garbage: 0, collected: 0 };
+  const { begin, isShort, ended, look } = openCallsWith(memory);
+  const calls = [begin('a', 'a1'), begin('a', 'a2')];
+  expect(isShort()).toBe(false);
+  look();
+  expect([ended, isShort()]).toEqual([['a2'], true]);
+  for (const leave of calls) leave();
+  memory.held = -0.1;
+  look();
+  expect(isShort()).toBe(false);
+  memory.held = 0.1;
+  begin('a', 'a3');
+  begin('a', 'a4');
+  look();
+  expect(isShort()).toBe(true);
+  vi.advanceTimersByTime(10_000);
+  expect(isShort()).toBe(false);
 });
 
 it('what is not held by calls is not collected for again and again, whether it is too much or nearly so', () => {

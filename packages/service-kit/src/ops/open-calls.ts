@@ -50,10 +50,12 @@ export interface OpenCalls {
    * @throws AppError OVERLOADED: this owner has too many under way, or some where calls had to be ended just now
    */
   begin(owner: string, end: (error: AppError) => void): () => void;
+  /** Whether calls had to be ended just now. */
+  isShort(): boolean;
 }
 
 /** Where no call ends early. */
-export const NONE_ENDS: OpenCalls = { begin: () => () => undefined };
+export const NONE_ENDS: OpenCalls = { begin: () => () => undefined, isShort: () => false };
 
 interface OpenCall {
   readonly end: (error: AppError) => void;
@@ -112,11 +114,12 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
     calls?.delete(call);
     if (calls?.size === 0) callsOf.delete(owner);
   };
+  const isShort = () => isStrained && performance.now() - endedAt < REFUSED_MS;
   return {
+    isShort,
     begin(owner, end) {
       const calls = callsOf.get(owner) ?? new Set();
-      const isShort = isStrained && performance.now() - endedAt < REFUSED_MS;
-      if (calls.size >= (isShort ? 1 : MOST_CALLS)) throw refusal();
+      if (calls.size >= (isShort() ? 1 : MOST_CALLS)) throw refusal();
       const call = { end };
       callsOf.set(owner, calls.add(call));
       timer ??= setInterval(look, LOOK_MS).unref();

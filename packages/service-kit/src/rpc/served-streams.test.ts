@@ -57,6 +57,7 @@ it('a call that ends early says why to its caller, and is under way no longer', 
   const tokens = createInternalTokens(randomBytes(32), () => Date.now());
   const under = new Map<string, (error: AppError) => void>();
   const openCalls: OpenCalls = {
+    isShort: () => false,
     begin(owner, end) {
       under.set(owner, end);
       return () => under.delete(owner);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createCallLimit } from './call-limit.ts';
 
 it('a client without a login has one share, from whichever address of its IPv6 network it comes', async () => {
-  const limit = createCallLimit(2, { begin: () => () => undefined });
+  const limit = createCallLimit(2, { begin: () => () => undefined, isShort: () => false });
   const hold = Promise.withResolvers<void>();
   const call = (address: string) =>
     limit.during(
@@ -22,6 +22,7 @@ it('a client without a login has one share, from whichever address of its IPv6 n
 it('a call that ends early is told why, whatever it throws, and is under way no longer', async () => {
   const under = new Set<(error: AppError) => void>();
   const limit = createCallLimit(1, {
+    isShort: () => false,
     begin(_owner, end) {
       under.add(end);
       return () => under.delete(end);

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { ROLE } from '@wharf/rights';
 import type { Caller } from '@wharf/service-kit';
 import { expect, it } from 'vitest';
-import { createHeldBytes } from './held-bytes.ts';
+import { createHeldBytes, createMadeBytes, heldBytes, madeBytes } from './held-bytes.ts';
 
 const UNCOUNTED = 64 * 1024;
 const MIB = 1024 * 1024;
@@ -50,6 +50,34 @@ it('counts nothing for a client that is gone', () => {
   gone.destroy();
   expect(() => held.of(gone, user(1), HERE)(UNCOUNTED + 500)).toThrow('the client went away');
   held.of(response(), user(1), HERE)(UNCOUNTED + 500);
+});
+
+it('while memory is short nobody holds more, and what is small goes on', () => {
+  let isShort = false;
+  const held = createHeldBytes(1_000, () => isShort);
+  const hold = held.of(response(), user(1), HERE);
+  hold(UNCOUNTED + 100);
+  isShort = true;
+  hold(UNCOUNTED + 100);
+  held.of(response(), undefined, HERE)(UNCOUNTED);
+  expect(() => hold(UNCOUNTED + 101)).toThrow('too much is being sent and taken at once');
+  expect(() => held.of(response(), user(2), HERE)(UNCOUNTED + 1)).toThrow('too much');
+});
+
+it('is half of the heap, and an eighth of the memory of the process', () => {
+  expect([heldBytes(128 * MIB, 256 * MIB), heldBytes(256 * MIB, 512 * MIB)]).toEqual([32 * MIB, 64 * MIB]);
+  expect([heldBytes(128 * MIB, 8_192 * MIB), heldBytes(4_096 * MIB, 8_192 * MIB)]).toEqual([64 * MIB, 256 * MIB]);
+});
+
+it('what is made of bodies is a third of the heap, and a user may always make one of the largest', () => {
+  expect([madeBytes(128 * MIB), madeBytes(480 * MIB)]).toEqual([45 * MIB, 160 * MIB]);
+  const made = createMadeBytes(madeBytes(128 * MIB));
+  const first = response();
+  made.of(first, user(1), HERE)(45 * MIB);
+  expect(() => made.of(response(), user(2), HERE)(MIB)).toThrow('too much');
+  first.emit('close');
+  expect(() => made.of(response(), undefined, HERE)(12 * MIB)).toThrow('too much');
+  made.of(response(), undefined, HERE)(11 * MIB);
 });
 
 it('holds no more than half of the heap that Node may use', () => {

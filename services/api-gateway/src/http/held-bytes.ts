@@ -1,17 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
+import { memoryBytes } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import { type Caller, plainAddress } from '@wharf/service-kit';
 
 /** The bytes that all requests of the process may hold together, where it has much memory: bodies that still come and answers that are still sent. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** Else a fraction of the heap that Node may use, which is half of a container's memory. These bytes lie beside it, with what transfers hold. */
+/** Else a fraction of the heap that Node may use, */
 const HEAP_SHARES = 2;
-/** What is made of bodies may take as much at least. Of one with as many values as there may be it is 45 MiB. */
-const LEAST_MADE_BYTES = 96 * 1024 * 1024;
-/** And so much where there is more, as a fraction of the heap: it lies there, unlike the bytes that come and go. */
+/** and of the memory of the process: these bytes lie beside the heap, with what transfers and connections hold. */
+const MEMORY_SHARES = 8;
+/** What is made of bodies may take so much of the heap, as a fraction: it lies there, unlike the bytes that come and go. */
 const MADE_HEAP_SHARES = 3;
+/** What is made of one body with as many values as there may be. One user always may have it. */
+const ONE_MADE_BYTES = 45 * 1024 * 1024;
 /** The share of one caller, as a fraction of that. All strangers are one caller, guests too. */
 const SHARES = 2;
 /** The share of one address without a login, as a fraction of all. */
@@ -31,12 +34,27 @@ export interface HeldBytes {
   of(response: ServerResponse, caller: Caller | undefined, address: string): Hold;
 }
 
-/** What is made of all bodies may take so much together. */
-export function madeBytes(): number {
-  return Math.max(LEAST_MADE_BYTES, getHeapStatistics().heap_size_limit / MADE_HEAP_SHARES);
+/** For what is made of bodies. @param maxBytes for all together */
+export function createMadeBytes(maxBytes = madeBytes(getHeapStatistics().heap_size_limit), isShort?: () => boolean): HeldBytes {
+  return createHeldBytes(maxBytes, isShort, maxBytes < ONE_MADE_BYTES ? 0 : ONE_MADE_BYTES);
 }
 
-export function createHeldBytes(maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit / HEAP_SHARES)): HeldBytes {
+/** What is made of all bodies may take so much together, by the heap that Node may use. @internal exported for its test */
+export function madeBytes(heapBytes: number): number {
+  return Math.max(ONE_MADE_BYTES, heapBytes / MADE_HEAP_SHARES);
+}
+
+/** The same of what is held for clients, by the memory of the process too. @internal exported for its test */
+export function heldBytes(heapBytes: number, ofProcess: number): number {
+  return Math.min(MAX_BYTES, heapBytes / HEAP_SHARES, ofProcess / MEMORY_SHARES);
+}
+
+/** @param isShort tells whether memory is nearly used up: nobody holds more then. @param oneBytes one user always may have so much of `maxBytes` */
+export function createHeldBytes(
+  maxBytes = heldBytes(getHeapStatistics().heap_size_limit, memoryBytes()),
+  isShort: () => boolean = () => false,
+  oneBytes = 0,
+): HeldBytes {
   const bytesOf = new Map<string, number>();
   const heldBy = (key: string) => bytesOf.get(key) ?? 0;
   const count = (key: string, bytes: number) => {
@@ -51,8 +69,8 @@ export function createHeldBytes(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
         const more = bytes - UNCOUNTED_BYTES - counted;
         if (more <= 0) return;
         if (response.destroyed) throw new AppError('CANCELLED', 'the client went away');
-        const bounds = boundsOf(caller, address, maxBytes);
-        if (bounds.some(([key, most]) => heldBy(key) + more > most))
+        const bounds = boundsOf(caller, address, maxBytes, oneBytes);
+        if (isShort() || bounds.some(([key, most]) => heldBy(key) + more > most))
           throw new AppError('OVERLOADED', 'too much is being sent and taken at once: try again in a moment');
         if (counted === 0)
           response.once('close', () => {
@@ -65,8 +83,8 @@ export function createHeldBytes(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
   };
 }
 
-function boundsOf(caller: Caller | undefined, address: string, maxBytes: number): [key: string, most: number][] {
+function boundsOf(caller: Caller | undefined, address: string, maxBytes: number, oneBytes: number): [key: string, most: number][] {
   const all: [string, number] = ['all', maxBytes];
-  if (caller && caller.identity.role !== ROLE.guest) return [all, [`user ${caller.identity.id}`, maxBytes / SHARES]];
+  if (caller && caller.identity.role !== ROLE.guest) return [all, [`user ${caller.identity.id}`, Math.max(oneBytes, maxBytes / SHARES)]];
   return [all, ['strangers', maxBytes / SHARES], [`address ${plainAddress(address)}`, maxBytes / ADDRESS_SHARES]];
 }

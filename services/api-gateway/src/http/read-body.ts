@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createTurns } from '@wharf/pace';
+import { freeChunk } from '@wharf/service-kit';
 import type { RawInput } from '../api/decode-input.ts';
 import { parseJson } from '../api/parse-json.ts';
 import { parsePairs } from '../api/parse-pairs.ts';
@@ -33,7 +34,7 @@ const NO_BODY: RawInput['body'] = { kind: 'none' };
  * a form.
  *
  * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
- * @param options.hold is called with the bytes that have come, `options.holdMade` with those that what is made of it takes
+ * @param options.hold is called with the bytes of the room that is made for it, `options.holdMade` with those that what is made of it takes
  * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` and `holdMade` throw
  */
 export async function readBody(
@@ -68,13 +69,15 @@ const isForm = (type: string) => type.startsWith('application/x-www-form-urlenco
 
 async function readBytes(request: IncomingMessage, hold: Hold): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0);
-  const gathered = gatherBytes();
-  const isTooLarge = Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES;
+  const { 'content-length': announced } = request.headers;
+  const mostBytes = Math.min(Number(announced ?? MAX_BODY_BYTES), MAX_BODY_BYTES);
+  const gathered = gatherBytes(mostBytes, hold);
+  const isTooLarge = Number(announced ?? 0) > MAX_BODY_BYTES;
   const outcome = isTooLarge
     ? 'too large'
-    : await consume(request, MAX_BODY_BYTES, (chunk, receivedBytes) => {
-        hold(receivedBytes);
+    : await consume(request, MAX_BODY_BYTES, (chunk) => {
         gathered.add(chunk);
+        freeChunk(chunk);
       });
   if (outcome === 'whole') return gathered.whole();
   if (outcome === 'too late') throw new AppError('INVALID_ARGUMENT', `the body did not come within ${BODY_TIMEOUT_MS / 1000} seconds`);
@@ -96,7 +99,7 @@ function hasBody(request: IncomingMessage): boolean {
 function consume(
   request: IncomingMessage,
   maxBytes: number,
-  onChunk: (chunk: Buffer, receivedBytes: number) => void,
+  onChunk: (chunk: Buffer) => void,
 ): Promise<'whole' | 'too large' | 'too late'> {
   if (request.readableEnded) return Promise.resolve('whole');
   if (request.destroyed) return Promise.reject(new AppError('CANCELLED', 'the client went away'));
@@ -115,7 +118,7 @@ function consume(
       receivedBytes += chunk.length;
       if (receivedBytes > maxBytes) return settle('too large');
       try {
-        onChunk(chunk, receivedBytes);
+        onChunk(chunk);
       } catch (error) {
         leave();
         request.pause();

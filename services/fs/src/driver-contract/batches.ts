@@ -1,3 +1,5 @@
+import { memoryBytes } from '@wharf/pace';
+
 /** What goes to a storage at once where small pieces come, as from a socket. Half of it costs an upload 15 % more CPU time. */
 export const BATCH_BYTES = 1024 * 1024;
 /**
@@ -7,8 +9,12 @@ export const BATCH_BYTES = 1024 * 1024;
 const MAX_SPARE = 8;
 /** Where there is no memory for more: a transfer goes on in pieces of that size, of which it holds two. */
 const SMALL_BYTES = 64 * 1024;
-/** What all transfers of the process may have in pieces that are bigger than that: whoever takes nothing holds them for minutes. @internal for its test */
-export const BIG_PIECES_BYTES = 128 * 1024 * 1024;
+/** What all transfers of the process may have in pieces that are bigger than that, where it has much memory: whoever takes nothing holds them for minutes. */
+const MAX_BIG_PIECES_BYTES = 128 * 1024 * 1024;
+/** Else a fraction of its memory. */
+const MEMORY_SHARES = 8;
+/** @internal for its test */
+export const BIG_PIECES_BYTES = bigPiecesBytes(memoryBytes());
 
 let bigBytes = 0;
 const spare: WeakRef<Buffer>[] = [];
@@ -18,6 +24,11 @@ const spare: WeakRef<Buffer>[] = [];
  * begins 16 bytes behind that: AMD processors copy to a place up to 16 bytes further into its page at a sixth of their speed (Zen 3, `rep movsb`).
  */
 const INTO_PAGE_BYTES = 48;
+
+/** What pieces may have of a process with so much memory: whole batches. @internal for its test */
+export function bigPiecesBytes(ofProcess: number): number {
+  return Math.min(MAX_BIG_PIECES_BYTES, Math.floor(ofProcess / MEMORY_SHARES / BATCH_BYTES) * BATCH_BYTES);
+}
 
 /** Memory with anything in it, placed so that files are read into it fast. */
 function contentMemory(sizeBytes: number): Buffer {

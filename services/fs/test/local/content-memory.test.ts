@@ -8,7 +8,7 @@ import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { bodyOf } from '../../src/data-plane/body-of.ts';
-import { BATCH_BYTES, BIG_PIECES_BYTES, dropBatch, giveBackBatch, takeBatch } from '../../src/driver-contract/batches.ts';
+import { BATCH_BYTES, BIG_PIECES_BYTES, bigPiecesBytes, dropBatch, giveBackBatch, takeBatch } from '../../src/driver-contract/batches.ts';
 import type { Entry } from '../../src/driver-contract/storage-driver.ts';
 import { fileContent } from '../../src/drivers/local/file-content.ts';
 import { createIoSlots } from '../../src/drivers/local/io-slots.ts';
@@ -64,6 +64,11 @@ async function reader(signal?: AbortSignal): Promise<AsyncIterator<Uint8Array>> 
   opened.push(iterator);
   return iterator;
 }
+
+it('big pieces are an eighth of the memory of the process, 128 MiB at most', () => {
+  const mib = 1024 * 1024;
+  expect([256, 536, 1_024, 65_536].map((memory) => bigPiecesBytes(memory * mib))).toEqual([32 * mib, 67 * mib, 128 * mib, 128 * mib]);
+});
 
 it('readers that nobody takes from hold big pieces up to a bound, then small ones', async () => {
   const first: number[] = [];
