@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
+import { memoryBytes } from '@wharf/pace';
 import { createGarbageCollector } from './collect-garbage.ts';
 import type { Logger } from './logger.ts';
 
@@ -16,7 +17,7 @@ const LOOK_MS = 20;
  * and is never full; it is small (6 MiB) with the flags that Wharf is started with.
  */
 const MOST_HEAP = 0.72;
-/** The same of the memory of the container, where all threads and what is no heap count, too, and the kernel ends the process. */
+/** The same of the memory of the container, or the machine, where all threads and what is no heap count, too, and the kernel ends the process. */
 const MOST_MEMORY = 0.85;
 /**
  * With so much strain three quarters end: V8 ends the process when four collections in a row leave 80% of the heap in use (CheckIneffectiveMarkCompact of its
@@ -134,15 +135,14 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
 const refusal = () => new AppError('OVERLOADED', 'too much is being answered at once: try again in a moment');
 
 function ofThisProcess(): MemoryWatch {
-  // 0: there is no bound.
-  const memoryBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  const ofProcess = memoryBytes();
   const beyond = (share: number, most: number) => (share - most) / (1 - most);
   const collect = createGarbageCollector();
   const heapStrain = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
     return beyond(used_heap_size / heap_size_limit, MOST_HEAP);
   };
-  const strain = () => Math.max(heapStrain(), beyond(ownBytes() / memoryBytes, MOST_MEMORY));
+  const strain = () => Math.max(heapStrain(), beyond(ownBytes() / ofProcess, MOST_MEMORY));
   return {
     strain,
     collect() {
