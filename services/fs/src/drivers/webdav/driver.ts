@@ -397,7 +397,9 @@ export class WebdavDriver implements StorageDriver {
         if (error instanceof Lost || isAway(error)) throw error;
         const now = await this.#client.find(path, {});
         // Apache has another word than 412 for a folder.
-        if (now === undefined ? there === undefined : !(now.isFolder || AppError.is(error, 'STALE_VERSION'))) throw error;
+        // What had the name may be gone for a moment, while the next one replaces it.
+        const isTaken = AppError.is(error, 'STALE_VERSION');
+        if (!isTaken && (now === undefined ? there === undefined : !now.isFolder)) throw error;
         isAnswered = beforePublish === undefined || isSame(there, now);
         there = now;
       }

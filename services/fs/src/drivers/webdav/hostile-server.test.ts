@@ -166,6 +166,31 @@ it.each([
   await expect.poll(() => [...files].sort(), { timeout: 10_000 }).toEqual(expected);
 });
 
+it('a name that was taken, and is free for a moment while another one replaces it, is tried again', async () => {
+  const files = new Set<string>();
+  let moves = 0;
+  const { driver } = await openOn((request, response) => {
+    const { method = '', url = '', headers } = request;
+    if (method === 'PUT') {
+      files.add(url);
+      return void request.resume().once('end', () => response.writeHead(201).end());
+    }
+    if (method === 'PROPFIND') {
+      if (url === '/dav/') return answer(response, multistatus());
+      const body = `<multistatus xmlns="DAV:">${entry(url).replaceAll('D:', '').replace('>1<', '>5<')}</multistatus>`;
+      return files.has(url) ? answer(response, body) : void response.writeHead(404).end();
+    }
+    if (method === 'DELETE') return void response.writeHead(files.delete(url) ? 204 : 404).end();
+    moves += 1;
+    if (moves === 1) return void response.writeHead(412).end();
+    files.delete(url);
+    files.add(new URL(String(headers.destination), 'http://x').pathname);
+    response.writeHead(201).end();
+  });
+  await expect(put(driver, '/file', 'hello', { sizeBytes: 5, overwrite: true })).resolves.toMatchObject({ sizeBytes: 5 });
+  expect([...files]).toEqual(['/dav/file']);
+});
+
 it.each([10, undefined])('a server that answers before it has all of a file (%s bytes) has not stored it', async (sizeBytes) => {
   const changes: string[] = [];
   const { driver } = await openOn((request, response) => {
