@@ -1,4 +1,4 @@
-import { createGarbageCollector } from './collect-garbage.ts';
+import { collectGarbage } from './collect-garbage.ts';
 
 /** How often to look, in milliseconds. */
 const LOOK_MS = 5_000;
@@ -37,12 +37,11 @@ export function collectWhenIdle({ usedMs, collect }: IdleOptions = ofThisProcess
 }
 
 function ofThisProcess(): IdleOptions {
-  const collect = createGarbageCollector();
   return {
     usedMs() {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
     },
-    collect: () => collect('last-resort'),
+    collect: () => collectGarbage('last-resort'),
   };
 }

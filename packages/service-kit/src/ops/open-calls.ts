@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
 import { memoryBytes } from '@wharf/pace';
-import { createGarbageCollector } from './collect-garbage.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import type { Logger } from './logger.ts';
 
 /**
@@ -137,7 +137,6 @@ const refusal = () => new AppError('OVERLOADED', 'too much is being answered at 
 function ofThisProcess(): MemoryWatch {
   const ofProcess = memoryBytes();
   const beyond = (share: number, most: number) => (share - most) / (1 - most);
-  const collect = createGarbageCollector();
   const heapStrain = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
     return beyond(used_heap_size / heap_size_limit, MOST_HEAP);
@@ -146,9 +145,9 @@ function ofThisProcess(): MemoryWatch {
   return {
     strain,
     collect() {
-      collect('regular');
+      collectGarbage('regular');
       // A last resort is several collections, of which V8 counts each.
-      if (strain() > 0 && heapStrain() < 0) collect('last-resort');
+      if (strain() > 0 && heapStrain() < 0) collectGarbage('last-resort');
     },
   };
 }

@@ -1,8 +1,8 @@
-import { unlessAborted } from '@wharf/pace';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { storageError, throwIfAborted } from './storage-error.ts';
+import { storageError } from './storage-error.ts';
+import { whileWanted } from './while-wanted.ts';
 
 /**
  * Keeps removals that hold for one state of a file (`onlyIf`) from what gets its name, or the name of a folder above it, through this process: what is being
@@ -132,8 +132,7 @@ class Names {
   async #removed(signal: AbortSignal | undefined, concerns: (path: MountPath) => boolean): Promise<void> {
     const running = () => [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
     for (let ends = running(); ends.length > 0; ends = running()) {
-      const ended = Promise.allSettled(ends);
-      await (signal ? unlessAborted(signal, ended).catch(() => throwIfAborted(signal)) : ended);
+      await whileWanted(Promise.allSettled(ends), signal);
     }
   }
 

@@ -1,10 +1,10 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace, isYounger, unlessAborted } from '@wharf/pace';
+import { createPace, isYounger } from '@wharf/pace';
 import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
@@ -107,7 +107,6 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       try {
         return await whileWanted(underWay, options.signal);
       } catch (error) {
-        throwIfAborted(options.signal);
         // A circle is one of the way by which the one who began came.
         if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(located.path));
         if (!AppError.is(error, 'OVERLOADED') || turns.caller === callers.get(underWay)) throw error;
@@ -159,17 +158,6 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     now: kept.now,
     take: (outcome) => takeOver(kept, `${drivers.numberOf(outcome.driver)} ${parentPath(outcome.path)}`, outcome),
   };
-}
-
-/** Waits for what others may wait for, too, as long as its own caller does. @throws CANCELLED; what the work throws */
-async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (!signal) return work;
-  try {
-    return await unlessAborted(signal, work);
-  } catch (error) {
-    throwIfAborted(signal);
-    throw error;
-  }
 }
 
 /** The turns with long folders of each storage. */

@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate, createPace, unlessAborted } from '@wharf/pace';
+import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -26,6 +26,7 @@ import {
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
+import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
@@ -559,7 +560,7 @@ async function onEach<Answer>(targets: readonly Found[], run: (found: Found) => 
 async function isReplaced(writes: Writes, before: number, { signal }: CallOptions): Promise<boolean> {
   if (writes.taken > before + 1) return true;
   const another = Promise.any(writes.firsts).catch(() => undefined);
-  await (signal ? unlessAborted(signal, another) : another).catch(() => throwIfAborted(signal));
+  await whileWanted(another, signal);
   return writes.taken > before + 1;
 }
 

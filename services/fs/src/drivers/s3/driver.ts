@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { createPace, unlessAborted } from '@wharf/pace';
+import { createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
 import { z } from 'zod';
@@ -31,6 +31,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
+import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
@@ -624,12 +625,7 @@ export class S3Driver implements StorageDriver {
       kept = this.#keepSmall(prefix, { signal: within }).finally(() => this.#keeping.delete(prefix));
       this.#keeping.set(prefix, kept);
     }
-    try {
-      await (signal ? unlessAborted(signal, kept) : kept);
-    } catch (error) {
-      throwIfAborted(signal);
-      throw error;
-    }
+    await whileWanted(kept, signal);
   }
 
   /** Entries that go together need one look at their folder. */
