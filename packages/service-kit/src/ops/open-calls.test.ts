@@ -11,13 +11,14 @@ afterEach(() => {
 });
 
 /** Calls, told to end by their names, in a memory with so much strain, of which `memory.garbage` can be collected. */
-function openCallsWith(memory: { held: number; garbage: number; collected: number }) {
+function openCallsWith(memory: { held: number; garbage: number; collected: number; beside?: number }) {
   const ended: string[] = [];
   const logged: unknown[] = [];
   const open = createOpenCalls(
     { warn: (what: unknown) => void logged.push(what) },
     {
-      strain: () => memory.held + memory.garbage,
+      strain: () => Math.max(memory.held + memory.garbage, memory.beside ?? -1),
+      heapStrain: () => memory.held + memory.garbage,
       collect() {
         memory.garbage = 0;
         memory.collected += 1;
@@ -72,6 +73,20 @@ it('calls that do not end, and memory that they do not give back, keep nobody fr
   vi.advanceTimersByTime(10_000);
   begin('a', 'a5');
   expect({ ended, collected: memory.collected }).toEqual({ ended: [], collected: 3 });
+});
+
+it('what lies beside the heap, and stays there when calls gave it back, ends others only when it grows', () => {
+  const memory = { held: -1, garbage: 0, collected: 0, beside: 0.05 };
+  const { begin, ended, look } = openCallsWith(memory);
+  const leave = ['a1', 'a2', 'a3', 'a4'].map((name) => begin('a', name));
+  look();
+  expect(ended.splice(0)).toEqual(['a3', 'a4']);
+  for (const each of leave.slice(2)) each();
+  for (let time = 0; time < 10; time += 1) look();
+  expect(ended).toEqual([]);
+  memory.beside = 0.4;
+  look();
+  expect(ended).toEqual(['a2']);
 });
 
 it('of one owner a thousand calls are under way, whether somebody waits for them or not', () => {

@@ -37,6 +37,8 @@ const REFUSED_MS = 5_000;
 export interface MemoryWatch {
   /** How far the process is beyond what is to be in use, up to 1 for all that it may have; below 0 where it is not. Garbage counts. */
   readonly strain: () => number;
+  /** The same of the heap alone, which tells of what was given back; the system does not: what is free beside the heap stays with the process. */
+  readonly heapStrain: () => number;
   /** Has only what is no garbage left in use. */
   readonly collect: () => void;
 }
@@ -93,7 +95,7 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
     left = memory.strain();
     restsUntil = performance.now() + (performance.now() - now) / COLLECTING;
     ending.clear();
-    hasEnded = left > 0 && endSome();
+    hasEnded = (isDue ? left : memory.heapStrain()) > 0 && endSome();
     if (hasEnded) endedAt = performance.now();
   };
   /** @returns whether there was one to end */
@@ -144,6 +146,7 @@ function ofThisProcess(): MemoryWatch {
   const strain = () => Math.max(heapStrain(), beyond(ownBytes() / ofProcess, MOST_MEMORY));
   return {
     strain,
+    heapStrain,
     collect() {
       collectGarbage('regular');
       // A last resort is several collections, of which V8 counts each.
