@@ -95,6 +95,8 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     await page.getByRole('list', { name: 'Storages' }).getByRole('listitem').first().filter({ hasText: mount }).waitFor();
     await row.getByRole('button', { name: `Remove ${mount}` }).press('Enter');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
+    // Rows have no role while a dialog is over them: the row is seen to be gone only after it.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
     expect(await readFile(join(disk, 'inside.txt'), 'utf8')).toBe('text');
     expect(said).toEqual([]);

@@ -62,6 +62,8 @@ describe.runIf(isAvailable('chromium', found))('the page of people', () => {
 
     await row.getByRole('button', { name: `Remove ${name}` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    // Rows have no role while a dialog is over them: the row is seen to be gone only after it.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
     expect(JSON.stringify((await world.admin.get('/api/admin/user/list')).data)).not.toContain(name);
     expect(said).toEqual([]);
