@@ -178,8 +178,16 @@ function isSamePlace(own: string, address: string): boolean {
   return plainA.length === plainB.length && plainA.every((byte, index) => byte === plainB[index]);
 }
 
-function ownNetworks(): string[] {
-  return Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address, cidr }) => cidr ?? address));
+/** How long the networks of this machine are known, in milliseconds: a machine of many containers takes some to tell them. */
+const NETWORKS_MS = 1_000;
+let known: { readonly networks: readonly string[]; readonly untilMs: number } | undefined;
+
+function ownNetworks(): readonly string[] {
+  const nowMs = performance.now();
+  if (known && nowMs < known.untilMs) return known.networks;
+  const networks = Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address, cidr }) => cidr ?? address));
+  known = { networks, untilMs: nowMs + NETWORKS_MS };
+  return networks;
 }
 
 function isIn(network: string, address: readonly number[]): boolean {
