@@ -164,6 +164,18 @@ describe('what an admin allows', () => {
     expect(await admin.resolve('127.0.0.1', 80)).toEqual(['127.0.0.1']);
   });
 
+  it('is not beside us for users, though it may be a public one: neither this machine nor its networks (C6)', async () => {
+    const networks = () => ['2a00:1450:1:2::5/64', '11.22.33.44/24', '11.9.9.9/32', 'fe80::1/64'];
+    const resolve = async () => ['2a00:1450:1:2::9', '11.22.33.7', '::ffff:11.9.9.9', '2a00:1450:1:3::9'];
+    const user = policy({ networks, resolve });
+    for (const host of ['11.22.33.44', '11.22.33.1', '11.9.9.9', '[2a00:1450:1:2::5]', '[2a00:1450:1:2:ffff::1]', '[::ffff:11.22.33.44]'])
+      expect(() => user.parseUrl(`http://${host}/`), host).toThrowError(/not allowed/);
+    expect(user.parseUrl('http://11.9.9.8/').hostname).toBe('11.9.9.8');
+    expect(await user.resolve('alias.example', 80), 'by a name').toEqual(['2a00:1450:1:3::9']);
+    const [allowed, admin] = [policy({ networks, allow: ['11.22.33.44'] }), policy({ networks, audience: 'admin' })];
+    for (const who of [allowed, admin]) expect(who.parseUrl('http://11.22.33.44/').hostname).toBe('11.22.33.44');
+  });
+
   it('may be private where the admin entered it, but never link-local or metadata', async () => {
     const admin = policy({ audience: 'admin' });
     for (const host of ['127.0.0.1', '10.0.0.1', '[fd00::1]', '[::1]']) expect(admin.parseUrl(`http://${host}/`).protocol).toBe('http:');
@@ -171,6 +183,10 @@ describe('what an admin allows', () => {
       '169.254.169.254',
       '[fe80::1]',
       '[fd00:ec2::254]',
+      '[fd00:c1::a9fe:a9fe]',
+      '[fd20:ce::254]',
+      '[fd00:42::42]',
+      '168.63.129.16',
       '100.100.100.200',
       '0.0.0.0',
       '224.0.0.1',

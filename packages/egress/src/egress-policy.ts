@@ -22,6 +22,8 @@ export interface EgressOptions {
   readonly audience: Audience;
   /** Every address of a name; the system's resolver by default. */
   readonly resolve?: LookUp;
+  /** The networks that this machine is in, as CIDRs, its own addresses included; those of its interfaces by default. */
+  readonly networks?: () => readonly string[];
 }
 
 /** Decides where outgoing connections may go. The decision is about the address that is connected to, at the moment it is connected to. */
@@ -48,8 +50,11 @@ export interface EgressPolicy {
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** Addresses by which clouds hand out credentials; 169.254.169.254 is link-local anyway. */
-const METADATA = ['100.100.100.200', 'fd00:ec2::254', '192.0.0.192'].flatMap((text) => parseBlock(text) ?? []);
+/** Addresses by which clouds hand out credentials (Alibaba, AWS, Oracle, Google, Scaleway, Azure); 169.254.169.254 is link-local anyway. */
+const METADATA = [
+  ...['100.100.100.200', '192.0.0.192', '168.63.129.16'],
+  ...['fd00:ec2::254', 'fd00:c1::a9fe:a9fe', 'fd20:ce::254', 'fd00:42::42'],
+].flatMap((text) => parseBlock(text) ?? []);
 
 /** Ranges that the admin may name: servers beside us, but never the configuration services of a cloud. */
 const ADMIN_KINDS: ReadonlySet<AddressKind> = new Set(['public', 'private', 'loopback']);
@@ -66,6 +71,7 @@ function createPolicy(options: EgressOptions, resolveName: LookUp, lookUpOf: (ow
   const lookUp = lookUpOf(owner);
   const blocks = options.allow.flatMap((text) => parseBlock(text) ?? []);
   const hosts = new Set(options.allow.filter((text) => !parseBlock(text)).map(normalHost));
+  const networks = options.networks ?? ownNetworks;
 
   const isAllowedBlock = (address: readonly number[]): boolean => {
     const carried = carriedIpv4(address);
@@ -76,7 +82,9 @@ function createPolicy(options: EgressOptions, resolveName: LookUp, lookUpOf: (ow
     if (kind === 'unspecified') return false;
     if (hosts.has(host) || isAllowedBlock(address)) return true;
     if (METADATA.some((block) => contains(block, carriedIpv4(address) ?? address))) return false;
-    return options.audience === 'admin' ? ADMIN_KINDS.has(kind) : kind === 'public';
+    if (options.audience === 'admin') return ADMIN_KINDS.has(kind);
+    // What is beside us may have a public address, too, as with IPv6, and is reached from here behind every firewall.
+    return kind === 'public' && !networks().some((text) => isIn(text, carriedIpv4(address) ?? address));
   };
   /** Asked again each time: the store may have moved. */
   const isForbidden = async (address: string, port: number): Promise<boolean> => {
@@ -168,6 +176,23 @@ function isSamePlace(own: string, address: string): boolean {
   if (isLocal(plainA) && isLocal(plainB)) return true;
   if (kindOfAddress(plainA) === 'unspecified' && isOfThisMachine(plainB)) return true;
   return plainA.length === plainB.length && plainA.every((byte, index) => byte === plainB[index]);
+}
+
+/** How long the networks of this machine are known, in milliseconds: a machine of many containers takes some to tell them. */
+const NETWORKS_MS = 1_000;
+let known: { readonly networks: readonly string[]; readonly untilMs: number } | undefined;
+
+function ownNetworks(): readonly string[] {
+  const nowMs = performance.now();
+  if (known && nowMs < known.untilMs) return known.networks;
+  const networks = Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address, cidr }) => cidr ?? address));
+  known = { networks, untilMs: nowMs + NETWORKS_MS };
+  return networks;
+}
+
+function isIn(network: string, address: readonly number[]): boolean {
+  const block = parseBlock(network);
+  return block !== undefined && contains(block, address);
 }
 
 function isOfThisMachine(bytes: readonly number[]): boolean {

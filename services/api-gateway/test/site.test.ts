@@ -143,6 +143,22 @@ describe('calls from pages of other origins (C22)', () => {
     expect(me.headers['access-control-allow-origin']).toBeUndefined();
   });
 
+  it('a form of another origin does nothing: no login is tried, and nothing is done as the guest', async () => {
+    const post = (headers: Record<string, string>, path = '/api/auth/login') => {
+      const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      return gateway.request({ method: 'POST', path, headers: { ...type, ...headers }, body: 'username=a&password=b&path=/x' });
+    };
+    gateway.stubs.asked.length = 0;
+    for (const Origin of ['https://evil.example', 'null', 'file://'])
+      for (const path of ['/api/auth/login', '/api/fs/mkdir']) expect((await post({ Origin }, path)).json()).toMatchObject({ code: 403 });
+    expect(gateway.stubs.asked).toEqual([]);
+    const { host } = new URL(gateway.base);
+    const own = [{}, { Origin: PAGE }, { Origin: `http://${host}` }, { Origin: `https://${host}` }];
+    // A proxy between us that says neither host nor scheme: the browser tells.
+    for (const headers of [...own, { Origin: 'https://files.example', 'Sec-Fetch-Site': 'same-origin' }])
+      expect((await post(headers)).json()).toMatchObject({ code: 200 });
+  });
+
   it('downloads may be read by every page', async () => {
     const answer = await preflight('/d/a/b.txt', 'https://player.example');
     expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([204, '*']);

@@ -181,7 +181,7 @@ export const egressKeys = {
   egressAllow: configKey(
     'WHARF_EGRESS_ALLOW',
     schemas.list,
-    'Comma-separated hosts, addresses and CIDRs that the addresses of users, and those of files in storages of the kind UrlTree, may reach although they are private. Store and bus are never reached.',
+    'Comma-separated hosts, addresses and CIDRs that the addresses of users, and those of files in storages of the kind UrlTree, may reach although they are private, or in a network that this machine is in. Store and bus are never reached.',
   ),
   ownAddresses: configKey(
     'WHARF_OWN_ADDRESSES',

@@ -55,6 +55,13 @@ export interface Cors {
   allow(request: IncomingMessage, response: ServerResponse): void;
   /** Answers a preflight request. */
   preflight(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Whether a page of another origin, which may not call the API, has a browser ask this without a login: browsers send forms wherever a page wants, and ask
+   * nobody before.
+   *
+   * @param siteUrl where we are, as far as it is known
+   */
+  isForeign(request: IncomingMessage, siteUrl: string): boolean;
 }
 
 /** @param origins `*` among them is every origin: tokens travel in a header, so no origin can use another one's login. */
@@ -78,6 +85,14 @@ export function createCors(origins: readonly string[]): Cors {
         response.setHeader('Access-Control-Max-Age', PREFLIGHT_AGE_S);
       }
       response.writeHead(204).end();
+    },
+    isForeign({ headers }, siteUrl) {
+      const { origin, host, authorization } = headers;
+      if (origin === undefined || authorization !== undefined || allowed.has('*') || allowed.has(origin)) return false;
+      if (headers['sec-fetch-site'] === 'same-origin') return false;
+      // A proxy may have ended the TLS of which the origin tells.
+      const own = URL.parse(origin);
+      return own === null || ![`${own.protocol}//${host}`, siteUrl].some((address) => URL.parse(address)?.host === own.host);
     },
   };
 }

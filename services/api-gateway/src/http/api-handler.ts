@@ -11,6 +11,7 @@ import {
   forPeople,
   nameError,
   sayWhenToComeAgain,
+  siteUrlOf,
   successEnvelope,
 } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
@@ -30,6 +31,9 @@ const NO_SUCH_METHOD = {
   code: 'UNSUPPORTED_OPERATION',
   envelope: { code: 405, message: 'this route does not answer this method', data: null },
 } as const;
+
+/** A proxy that tells us neither the host nor the scheme of its own makes our own page look so. */
+const FOREIGN_PAGE = 'pages of this origin may not call the API: name it in WHARF_CORS_ORIGINS, or our own address in WHARF_SITE_URL';
 
 /** Answers every request under /api, except those for bytes. */
 export function createApiHandler(parts: GatewayParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -88,8 +92,10 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
         return admitted;
       };
       // The right to call is checked first: the body of a caller without the right is not read.
-      let caller = await admit();
       const hasBody = method !== 'GET' && method !== 'HEAD';
+      if (hasBody && parts.cors.isForeign(request, siteUrlOf(request, parts.siteUrl, parts.proxies)))
+        throw new AppError('PERMISSION_DENIED', FOREIGN_PAGE);
+      let caller = await admit();
       const isBodyToCome = hasBody && !request.complete;
       const { refusal } = route;
       const address = parts.proxies.clientAddress(request);

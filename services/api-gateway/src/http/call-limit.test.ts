@@ -42,3 +42,27 @@ it('a call that ends early is told why, whatever it throws, and is under way no 
   expect(under.size).toBe(0);
   await expect(call(), 'its place is free').rejects.toMatchObject({ code: 'CANCELLED' });
 });
+
+it('some addresses without a login leave places for those that have none yet', async () => {
+  const limit = createCallLimit(64, { begin: () => () => undefined, isShort: () => false });
+  const hold = Promise.withResolvers<void>();
+  const refused: unknown[] = [];
+  let underWay = 0;
+  const call = (address: string) => {
+    const run = () => {
+      underWay += 1;
+      return hold.promise;
+    };
+    return limit.during(undefined, address, run, () => undefined).catch((error) => refused.push(error));
+  };
+  const callsOf = (address: string) => Array.from({ length: 100 }, () => call(address));
+  const calls = callsOf('192.0.2.1');
+  expect(underWay, 'alone').toBe(64);
+  for (let other = 2; other <= 8; other += 1) calls.push(...callsOf(`192.0.2.${other}`));
+  const before = underWay;
+  calls.push(call('198.51.100.1'), call('198.51.100.2'));
+  expect(underWay - before).toBe(2);
+  hold.resolve();
+  await Promise.all(calls);
+  expect(refused.every((error) => AppError.is(error, 'OVERLOADED'))).toBe(true);
+});

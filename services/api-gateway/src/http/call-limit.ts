@@ -4,6 +4,8 @@ import { type Caller, type OpenCalls, plainAddress } from '@wharf/service-kit';
 
 /** Addresses whose calls without a login are counted: so many times what one address may have, all of them have together. */
 const ADDRESSES = 4;
+/** Of the places that all of them leave, an address has one in so many: alone it has all that one may have, and those who ask on and on come down to even shares. */
+const SHARE = ADDRESSES - 1;
 
 /**
  * Bounds how many calls of one caller are answered at a time. The calls of a gateway to another service share a connection that takes a
@@ -12,7 +14,7 @@ const ADDRESSES = 4;
 export interface CallLimit {
   /**
    * Runs a call, and counts it until it has settled, or `end` was called to end it before. Users are counted by themselves; guests by their address, and together; so are calls
-   * that need nobody (a login), apart from guests.
+   * that need nobody (a login), apart from guests. The fewer places are left for all of these, the fewer an address has.
    *
    * @param caller undefined: the call needs nobody. @throws AppError OVERLOADED, and what `run` throws
    */
@@ -30,7 +32,9 @@ export function createCallLimit(max: number, openCalls: OpenCalls): CallLimit {
   return {
     async during(caller, address, run, end) {
       const bounds = boundsOf(caller, address, max);
-      if (bounds.some(([key, most]) => (open.get(key) ?? 0) >= most))
+      const [[own], all] = bounds;
+      const isShare = all !== undefined && (open.get(own) ?? 0) >= Math.max(1, Math.floor((all[1] - (open.get(all[0]) ?? 0)) / SHARE));
+      if (isShare || bounds.some(([key, most]) => (open.get(key) ?? 0) >= most))
         throw new AppError('OVERLOADED', 'too many of your requests are being answered at once: try again in a moment');
       let endedWith: AppError | undefined;
       const leave = openCalls.begin(bounds[0][0], (error) => {
