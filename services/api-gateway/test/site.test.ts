@@ -149,13 +149,14 @@ describe('calls from pages of other origins (C22)', () => {
       return gateway.request({ method: 'POST', path, headers: { ...type, ...headers }, body: 'username=a&password=b&path=/x' });
     };
     gateway.stubs.asked.length = 0;
-    for (const Origin of ['https://evil.example', 'null', 'file://'])
+    for (const Origin of ['https://evil.example', 'null'])
       for (const path of ['/api/auth/login', '/api/fs/mkdir']) expect((await post({ Origin }, path)).json()).toMatchObject({ code: 403 });
     expect(gateway.stubs.asked).toEqual([]);
     const { host } = new URL(gateway.base);
     const own = [{}, { Origin: PAGE }, { Origin: `http://${host}` }, { Origin: `https://${host}` }];
+    const programs = ['file://', 'chrome-extension://abcdef'].map((Origin) => ({ Origin }));
     // A proxy between us that says neither host nor scheme: the browser tells.
-    for (const headers of [...own, { Origin: 'https://files.example', 'Sec-Fetch-Site': 'same-origin' }])
+    for (const headers of [...own, ...programs, { Origin: 'https://files.example', 'Sec-Fetch-Site': 'same-origin' }])
       expect((await post(headers)).json()).toMatchObject({ code: 200 });
   });
 

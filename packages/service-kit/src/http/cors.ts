@@ -90,8 +90,10 @@ export function createCors(origins: readonly string[]): Cors {
       const { origin, host, authorization } = headers;
       if (origin === undefined || authorization !== undefined || allowed.has('*') || allowed.has(origin)) return false;
       if (headers['sec-fetch-site'] === 'same-origin') return false;
-      // A proxy may have ended the TLS of which the origin tells.
       const own = URL.parse(origin);
+      // Programs and extensions of a browser are no pages that somebody was led to.
+      if (own && !['http:', 'https:'].includes(own.protocol)) return false;
+      // A proxy may have ended the TLS of which the origin tells.
       return own === null || ![`${own.protocol}//${host}`, siteUrl].some((address) => URL.parse(address)?.host === own.host);
     },
   };
