@@ -256,7 +256,7 @@ async function copyFile(
     await placement.changing(to.driver, places.target, async () => {
       const together = isSmall(entry) ? placement.together : undefined;
       const copy = { ...call, from, to, overwrite, onBytes, beforePublish: placement.assertLease, together };
-      const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
+      const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, said: { sizeBytes: entry.size }, onOpened }));
       source = copied.source;
       return copied.target;
     });

@@ -1,4 +1,3 @@
-import { AppError } from '@wharf/errors';
 import type { CopiedFile } from '../domain/changing/copy-file.ts';
 import { claimRoom } from '../domain/changing/operations/claim-room.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
@@ -51,8 +50,7 @@ export async function withCopyRoom(operation: Operation, listedBytes: number, co
         use(copied.target.sizeBytes ?? copied.source.sizeBytes ?? copied.readBytes ?? 0);
         return copied;
       } catch (error) {
-        // A copy that is not like its source is there all the same.
-        if (isOutcomeKnown(error) && !AppError.is(error, 'CONTENT_CORRUPT')) use(0);
+        if (isOutcomeKnown(error)) use(0);
         else isUncertain = true;
         throw error;
       }

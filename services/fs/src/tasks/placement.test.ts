@@ -1,3 +1,4 @@
+import type { MountPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { createRuleBook } from '../domain/access/rule-book.ts';
 import { placeEntries } from '../domain/changing/operations/place-entries.ts';
@@ -5,11 +6,12 @@ import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
 import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
 import { renameEntry } from '../domain/changing/operations/rename-entry.ts';
-import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
+import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';
 import { copyEntries, moveEntries, runPlacement } from './testing/place-now.ts';
 
@@ -234,6 +236,28 @@ it('what was done before a failure stays, is told, and nothing is lost', async (
   expect((await refusalOf(moveEntries(memory.operation(), placement('/a', '/full', ['d']))))[0]).toBe('QUOTA_EXCEEDED');
   expect(await memory.everything('/a')).toEqual(['/a/d/1', '/a/d/2', '/a/d/3']);
   expect(memory.published).toContain('/full/d');
+});
+
+it.each([
+  ['copy', copyEntries],
+  ['move', moveEntries],
+])('a %s of a file of which its storage gives less than it has replaces nothing', async (_verb, place) => {
+  const store = createTestDriver('Short');
+  const definition: DriverDefinition = {
+    ...store.definition,
+    async open(...given) {
+      const driver = await store.definition.open(...given);
+      const short = async (path: MountPath) => ({ ...(await driver.stat(path)), sizeBytes: 2 });
+      return { ...driver, read: async (path) => ({ entry: await short(path), [Symbol.asyncIterator]: () => bytesOf('te') }) };
+    },
+  };
+  const storages = [{ mount_path: '/s', driver: 'Short' }, { mount_path: '/b' }];
+  const memory = await openStorages({ drivers: [definition], storages });
+  await memory.put('/s/f', 'text');
+  await memory.put('/b/f', 'old');
+  expect((await refusalOf(place(memory.operation(), placement('/s', '/b', ['f'], { overwrite: true }))))[0]).toBe('STORAGE_UNAVAILABLE');
+  expect(await memory.everything('/')).toEqual(['/b/f', '/s/f']);
+  expect(await memory.textOf('/b/f')).toBe('old');
 });
 
 it('a cancelled copy ends', async () => {

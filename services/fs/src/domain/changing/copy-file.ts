@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
 
@@ -13,6 +14,8 @@ export interface FileCopy {
   readonly from: Place;
   readonly to: Place & { readonly driver: TargetDriver };
   readonly overwrite: boolean;
+  /** What a listing or a look has said of the source. */
+  readonly said?: Pick<Entry, 'sizeBytes'>;
   readonly signal: AbortSignal;
   /** These two as of CallOptions. */
   readonly caller?: string | undefined;
@@ -91,11 +94,12 @@ const callOf = ({ signal, caller, isPatient }: Pick<FileCopy, 'signal' | 'caller
   isPatient,
 });
 
-function readAndWrite({ from, to, overwrite, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile> {
+function readAndWrite({ from, to, overwrite, said, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile> {
   const call = callOf(rest);
   const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { ...call, signal: reading });
   return whileOpen(call.signal, open, async (content) => {
     const { entry } = content;
+    if (said && hasOtherSize(said, entry)) requireSame(entry, await from.driver.stat(from.path, call));
     await onOpened?.(entry.sizeBytes ?? 0);
     let readBytes = 0;
     const count = (bytes: number) => {
@@ -114,6 +118,12 @@ function readAndWrite({ from, to, overwrite, onOpened, onBytes, beforePublish, .
     });
     return { source: entry, target, readBytes: entry.sizeBytes === undefined ? readBytes : undefined };
   });
+}
+
+/** @throws AppError STORAGE_UNAVAILABLE: a storage gives less or more of a file than it has, as it says, and says nothing of a change */
+function requireSame(read: Entry, now: Entry): void {
+  if (!hasOtherSize(read, now) || read.version !== now.version || read.modifiedAt.getTime() !== now.modifiedAt.getTime()) return;
+  throw storageError('STORAGE_UNAVAILABLE', new Error(`the storage gives ${read.sizeBytes} bytes of a file of ${now.sizeBytes}`));
 }
 
 /** How far ahead of what is read room is asked for, in bytes. */

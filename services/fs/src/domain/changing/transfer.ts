@@ -84,7 +84,13 @@ async function copyInto(copying: Copying, from: Place, source: Entry, to: Place)
     try {
       const replaces = conflict === 'replace' && (await isOther(copying, from, source, to));
       const looked = await from.driver.stat(from.path, call);
-      const { source: entry, target } = await copyFile({ ...call, from, to: { ...to, driver }, overwrite: conflict === 'replace' });
+      const { source: entry, target } = await copyFile({
+        ...call,
+        from,
+        to: { ...to, driver },
+        said: looked,
+        overwrite: conflict === 'replace',
+      });
       note({ path: from.path, entry, looked, target, replaces });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;

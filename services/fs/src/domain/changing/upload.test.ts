@@ -4,6 +4,7 @@ import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { withMany } from '../../drivers/memory/with-many.ts';
 import { NO_QUOTAS, type Quotas } from '../quota/quota.ts';
@@ -361,6 +362,33 @@ describe('an upload', () => {
     await beginUpload(lax.operation(), request(`/d/${name}`));
     await beginUpload(strict.operation(), request(`/d/x${name}`));
   });
+});
+
+it.each([
+  ['ENTRY_NOT_FOUND', 'released'],
+  ['PERMISSION_DENIED', 'released'],
+  ['CONTENT_CORRUPT', 'kept'],
+] as const)('what a storage stores and answers with %s is told, and its room is %s', async (code, end) => {
+  const ends: string[] = [];
+  const claim = await NO_QUOTAS.claim(actor(), 4, async () => 0, new AbortController().signal);
+  const note = (what: string) => async () => void ends.push(what);
+  const quotas = { ...NO_QUOTAS, claim: async () => ({ ...claim, release: note('released'), abandon: note('kept') }) };
+  const store = createTestDriver('Odd');
+  const definition: DriverDefinition = {
+    ...store.definition,
+    async open(...given) {
+      const driver = await store.definition.open(...given);
+      const write: StorageDriver['write'] = async (...call) => {
+        await driver.write?.(...call);
+        throw storageError(code);
+      };
+      return { ...driver, write };
+    },
+  };
+  const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Odd' }], quotas });
+  const upload = await beginUpload(memory.operation(), request('/f', { sizeBytes: 4 }));
+  expect((await refusalOf(upload.store(bytesOf('text'))))[0]).toBe(code);
+  expect([memory.published, ends]).toEqual([['/f'], [end]]);
 });
 
 it('what is stored is told also where the store is away when its room is to be settled', async () => {

@@ -71,8 +71,8 @@ const RENEW_EVERY_MS = 30_000;
 /** After so long, in milliseconds, they are asked for again before the file gets its name. */
 const RENEW_MS = 2_000;
 
-/** A write that ends so may have been done all the same. */
-const OPEN_OUTCOMES = ['CANCELLED', 'DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE', 'INTERNAL'] as const;
+/** A write that ends so may have been done all the same. What is not like its source is there. */
+const OPEN_OUTCOMES = ['CANCELLED', 'DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE', 'INTERNAL', 'CONTENT_CORRUPT'] as const;
 
 /** Names that operating systems litter folders with (setting `ignore_system_files`). */
 const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']);
@@ -133,12 +133,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
           stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
         }
       } catch (error) {
-        // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted, and looked for.
+        // A storage may refuse what it has taken: an answer that is lost, or a look afterwards, is an error too.
+        if (mayBeStored) changes.entryChanged(path);
+        // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted.
         if (!mayBeStored || isOutcomeKnown(error)) await claim.release();
-        else {
-          await claim.abandon();
-          changes.entryChanged(path);
-        }
+        else await claim.abandon();
         // What appeared meanwhile is guarded like what was there.
         if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) snapshot.rules.requireAccess(actor, path, password);
         throw error;
