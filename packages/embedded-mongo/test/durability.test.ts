@@ -72,7 +72,7 @@ describe('durability', () => {
     await again.stop();
   });
 
-  it.each([1, 2])('a store whose disk fails %i times when it is closed can be opened again', async (times) => {
+  it.each([1, 2])('a store whose disk fails when it is opened, and %i times when it is closed, can be opened again', async (times) => {
     const index = new URL('../src/index.ts', import.meta.url).href;
     const fault = join(dir.path, 'fault.mjs');
     await writeFile(
@@ -80,7 +80,7 @@ describe('durability', () => {
       `import { DatabaseSync } from 'node:sqlite';
       import { isMainThread } from 'node:worker_threads';
       const { exec } = DatabaseSync.prototype;
-      let left = ${times};
+      let left = ${times + 1};
       if (!isMainThread)
         DatabaseSync.prototype.exec = function (sql) {
           if (sql.includes('wal_checkpoint') && left-- > 0) throw new Error('disk I/O error');

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -115,6 +115,61 @@ it('a main file that is damaged stays as it is, though there is a WAL that could
   const before = await folder();
   expect(() => openStoreFile(dir.path)).toThrow('is damaged or not a store');
   expect(await folder()).toEqual(before);
+});
+
+describe('a main file that is not the one of the WAL', () => {
+  /** All of its pages are moved into the main file, and the next batch begins the WAL anew. */
+  const LONG = 'x'.repeat(5_000_000);
+
+  it.each<[string, (file: StoreFile, folder: string) => Promise<void>]>([
+    [
+      'a backup that was made while it ran',
+      async (file, folder) => {
+        file.copyAs('backup');
+        await cp(join(folder, 'store.backup.sqlite'), main);
+      },
+    ],
+    [
+      'a copy of a moment before',
+      async (file, folder) => {
+        await cp(join(folder, 'store.sqlite'), main);
+        addName(file, LONG);
+        for (const name of ['e', 'f', 'g']) addName(file, name);
+      },
+    ],
+  ])('is not mixed with it: %s', async (_, take) => {
+    const killed = await makeTempDir('killed');
+    await cp(dir.path, killed.path, { recursive: true });
+    const file = openStoreFile(killed.path);
+    for (const name of ['d', 'd2', 'd3']) addName(file, name);
+    await take(file, killed.path);
+    addName(file, 'h');
+    for (const path of [wal, mark]) await cp(join(killed.path, basename(path)), path);
+    file.close();
+    await killed.remove();
+    const before = await folder();
+    expect(() => openStoreFile(dir.path)).toThrow(/is not the one that store.sqlite-wal beside it was written for/);
+    expect(await folder()).toEqual(before);
+    await Promise.all([wal, mark].map((path) => rm(path)));
+    expect(namesThere()).toEqual(expect.arrayContaining(NAMES));
+  });
+
+  it('whatever was killed in between, the next start takes what belongs together', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const file = openStoreFile(dir.path);
+      const names = [`${LONG}${round}`, ...Array.from({ length: round }, (_, at) => `n${round}.${at}`), `${LONG}${round}.`];
+      const copies: Buffer[][] = [];
+      for (const name of names) {
+        addName(file, name);
+        copies.push(await Promise.all([main, wal, mark].map((path) => readFile(path))));
+      }
+      file.close();
+      for (const [at, copy] of copies.entries()) {
+        await Promise.all([main, wal, mark].map((path, place) => writeFile(path, copy[place] ?? '')));
+        expect(namesThere()).toContain(names[at]);
+      }
+    }
+  });
 });
 
 it('no start beside one that has it open', () => {

@@ -1,18 +1,24 @@
-import { closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 import { AppError } from '@wharf/errors';
+import {
+  type Answered,
+  FILE_NAME,
+  forgetGeneration,
+  markText,
+  newGeneration,
+  OPEN_MARK,
+  prepareAnswered,
+  readMark,
+  requireAnswered,
+} from './require-answered.ts';
 
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
 const APPLICATION_ID = 0x57484d53;
-const FILE_NAME = 'store.sqlite';
-/**
- * This file exists while the last changes may be in the WAL alone. It says which was the last batch that was answered: the main file and the WAL
- * say the same, or a later one, unless something of them is lost.
- */
-const OPEN_MARK = 'store.open';
 const MARK_FLAGS = constants.O_RDWR | constants.O_CREAT;
+/** Where a WAL says how often it has been begun anew. */
+const WAL_SEQUENCE = { start: 12, bytes: 4 };
 
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
@@ -25,9 +31,6 @@ const SCHEMA = `
     definition BLOB NOT NULL, multikey INTEGER NOT NULL, UNIQUE (collection, name)
   ) STRICT;
 `;
-
-/** One, and how many batches have changed the file. It is no layout of its own: an older version leaves it as it is, and writes no number into the mark. */
-const BATCHES = 'CREATE TABLE IF NOT EXISTS batches (count INTEGER NOT NULL) STRICT';
 
 /** Turns the layout before into the next one, in a transaction. */
 export type Migration = (file: StoreFile) => void;
@@ -46,12 +49,17 @@ export class StoreFile {
   #changes = 0;
   /** Of {@link #changes}, those that were durable at the last commit. */
   #durableChanges = 0;
-  /** How many batches have changed the file. */
-  #batches = 0;
-  /** Notes how many they are; undefined until the file is open. */
-  #setBatches: StatementSync | undefined;
+  /** How many batches have changed the file, and of which generation the last of them is. */
+  #answered: Answered = { batches: 0, generation: '' };
+  /** Note both; undefined until the file is open. */
+  #setAnswered: { readonly batches: StatementSync; readonly generation: StatementSync } | undefined;
   /** The handle of the mark, while it is kept. */
   #mark: number | undefined;
+  #wal: { readonly fd: number; sequence: number | undefined } | undefined;
+  /** The WAL has been begun anew, and still has the generation of the main file. */
+  #isNewWal = false;
+  /** The mark has what was answered. */
+  #isNoted = true;
 
   private constructor(database: DatabaseSync, directory: string) {
     this.#database = database;
@@ -91,12 +99,20 @@ export class StoreFile {
   }
 
   #countBatches(): void {
-    this.#database.exec(`${BATCHES}; INSERT INTO batches SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM batches)`);
-    this.#batches = readBatches(this.#database);
-    this.#setBatches = this.#database.prepare('UPDATE batches SET count = ?');
+    const database = this.#database;
+    const { answered, isMoved } = prepareAnswered(database);
+    this.#answered = answered;
+    this.#isNewWal = isMoved;
+    // What it says by now is no new one.
+    if (!isMoved) this.#isBegunAnew();
+    this.#setAnswered = {
+      batches: database.prepare('UPDATE batches SET count = ?'),
+      generation: database.prepare('UPDATE generations SET before = id, id = ?'),
+    };
     this.#mark = openSync(join(this.#directory, OPEN_MARK), MARK_FLAGS, 0o600);
     // A failure ends the start: a mark without a number says that the WAL was not moved into the main file.
-    writeSync(this.#mark, String(this.#batches), 0);
+    writeSync(this.#mark, markText(this.#answered), 0);
+    fsyncSync(this.#mark);
   }
 
   #migrate(layout: number, migrations: readonly Migration[]): void {
@@ -131,6 +147,7 @@ export class StoreFile {
     // Made first, because SQLite would make it readable for everybody.
     createPrivateFile(made);
     this.#database.prepare('VACUUM INTO ?').run(made);
+    forgetGeneration(made);
     syncPlace(made);
     renameSync(made, place);
     syncPlace(this.#directory);
@@ -187,9 +204,10 @@ export class StoreFile {
     this.#undoneBy = undefined;
     if (!this.#database.isTransaction && undoneBy !== undefined) throw undoneBy;
     const changes = this.#changes;
-    const batches = this.#batches + (changes === this.#durableChanges ? 0 : 1);
+    const answered = changes === this.#durableChanges ? this.#answered : this.#next();
     try {
-      if (batches > this.#batches) this.#setBatches?.run(batches);
+      if (answered !== this.#answered) this.#setAnswered?.batches.run(answered.batches);
+      if (answered.generation !== this.#answered.generation) this.#setAnswered?.generation.run(answered.generation);
       this.#database.exec('COMMIT');
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -197,17 +215,44 @@ export class StoreFile {
     }
     this.#durableChanges = changes;
     if (this.#mark === undefined) return;
-    this.#batches = batches;
-    this.#noteAnswered(this.#mark);
+    this.#noteAnswered(this.#mark, answered);
   }
 
-  /** To be called with what is durable. Not synced: behind a loss of power the mark may say less than there is, and never more. */
-  #noteAnswered(mark: number): void {
+  #next(): Answered {
+    const { batches, generation } = this.#answered;
+    const isDue = this.#isNewWal && this.#isNoted && this.#setAnswered !== undefined;
+    return { batches: batches + 1, generation: isDue ? newGeneration() : generation };
+  }
+
+  /**
+   * To be called with what is durable. Synced with each other generation alone: behind a loss of power the mark may say less than there is, and never more, and
+   * it is one generation behind at most.
+   */
+  #noteAnswered(mark: number, answered: Answered): void {
+    const isOther = answered.generation !== this.#answered.generation;
+    const isToSync = isOther || !this.#isNoted;
+    this.#answered = answered;
+    this.#isNoted = false;
+    if (isOther) this.#isNewWal = false;
     try {
-      writeSync(mark, String(this.#batches), 0);
+      writeSync(mark, markText(answered), 0);
+      if (isToSync) fsyncSync(mark);
+      this.#isNoted = true;
+      if (this.#isBegunAnew() && !isOther) this.#isNewWal = true;
     } catch {
-      // As before a loss of power: the mark has the number of before.
+      // As before a loss of power: the mark has what was answered before.
     }
+  }
+
+  /** SQLite begins the WAL anew by itself, with the first batch after all of it has been moved into the main file. */
+  #isBegunAnew(): boolean {
+    this.#wal ??= { fd: openSync(join(this.#directory, `${FILE_NAME}-wal`), 'r'), sequence: undefined };
+    const { fd, sequence } = this.#wal;
+    const bytes = Buffer.alloc(WAL_SEQUENCE.bytes);
+    readSync(fd, bytes, 0, WAL_SEQUENCE.bytes, WAL_SEQUENCE.start);
+    this.#wal.sequence = bytes.readUInt32BE();
+    // What was not read before may be as old as the WAL: its generation changes once.
+    return sequence !== undefined && this.#wal.sequence !== sequence;
   }
 
   /** Moves the WAL into the main file and releases the lock. @throws when that fails: the file is closed all the same, and can be opened again */
@@ -226,8 +271,10 @@ export class StoreFile {
   #release(): void {
     if (this.#mark !== undefined) closeSync(this.#mark);
     this.#mark = undefined;
+    if (this.#wal !== undefined) closeSync(this.#wal.fd);
+    this.#wal = undefined;
     this.#database.close();
-    if (existsSync(join(this.#directory, `${FILE_NAME}-wal`)) || readMark(this.#directory) !== 0) return;
+    if (existsSync(join(this.#directory, `${FILE_NAME}-wal`)) || readMark(this.#directory)?.batches !== 0) return;
     rmSync(join(this.#directory, OPEN_MARK), { force: true });
   }
 
@@ -267,91 +314,6 @@ function readLayout(database: DatabaseSync, path: string, latest: number): numbe
     throw new AppError('FAILED_PRECONDITION', `${path} is a database of another program; choose another data directory`);
   }
   return 0;
-}
-
-/** @returns the last batch that was answered; 0: an older version has not said; undefined: the store was closed in order */
-function readMark(directory: string): number | undefined {
-  try {
-    return Number.parseInt(readFileSync(join(directory, OPEN_MARK), 'latin1'), 10) || 0;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw new AppError('FAILED_PRECONDITION', `the store cannot be opened: ${OPEN_MARK} cannot be read in ${directory}`, { cause: error });
-  }
-}
-
-/**
- * What SQLite would not miss: it takes an empty main file for a new store, and removes the WAL; and what it can read of a WAL for all of it.
- *
- * @throws AppError CONTENT_CORRUPT: the files are as they were
- */
-function requireAnswered(directory: string): void {
-  const answered = readMark(directory);
-  if (answered === undefined) return;
-  const path = join(directory, FILE_NAME);
-  const main = statSync(path, { throwIfNoEntry: false });
-  if (!main?.size) throw lostChanges(directory, main ? 'is empty' : 'is missing');
-  const hasWal = existsSync(`${path}-wal`);
-  if (answered === 0 && !hasWal) throw lostChanges(directory, 'has no WAL beside it');
-  // Windows has no such look at a WAL.
-  if (answered === 0 || (hasWal && process.platform === 'win32')) return;
-  const batches = hasWal ? lookWithWal(path) : lookWithoutWal(path);
-  if (batches < answered) throw lostChanges(directory, `has ${batches} of ${answered} batches of changes`);
-}
-
-/** `immutable`, because SQLite would make a WAL. @returns how many batches the main file has */
-function lookWithoutWal(path: string): number {
-  const database = openLook(path, 'immutable=1', true);
-  try {
-    return readBatches(database);
-  } finally {
-    database.close();
-  }
-}
-
-/**
- * The connection that is closed last would move the WAL into the main file: that is one that cannot write. It cannot read a WAL by itself, without
- * a shared-memory file: `unix-excl` has that in memory, where one that can write has locked the main file.
- *
- * @returns how many batches the main file and the WAL have together
- */
-function lookWithWal(path: string): number {
-  const last = openLook(path, 'vfs=unix-excl', true);
-  try {
-    const database = openLook(path, 'vfs=unix-excl', false);
-    try {
-      try {
-        pragma(database, 'user_version');
-      } finally {
-        // It locks, too, also where the first page is damaged.
-        pragma(last, 'user_version');
-      }
-      return readBatches(database);
-    } finally {
-      database.close();
-    }
-  } finally {
-    last.close();
-  }
-}
-
-function openLook(path: string, parameters: string, readOnly: boolean): DatabaseSync {
-  const url = pathToFileURL(path);
-  url.search = parameters;
-  return new DatabaseSync(url, { readOnly, timeout: 0 });
-}
-
-function readBatches(database: DatabaseSync): number {
-  const isCounted = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'batches'").get() !== undefined;
-  return isCounted ? Number(database.prepare('SELECT count FROM batches').get()?.['count'] ?? 0) : 0;
-}
-
-function lostChanges(directory: string, what: string): AppError {
-  const path = join(directory, FILE_NAME);
-  return new AppError(
-    'CONTENT_CORRUPT',
-    `${path} ${what}: the last changes of the store, which was not closed in order, are not there, because it or ${FILE_NAME}-wal is missing, ` +
-      `damaged or another one; restore the whole folder from a backup, or remove ${join(directory, OPEN_MARK)} to go on with what is left`,
-  );
 }
 
 function syncPlace(place: string): void {

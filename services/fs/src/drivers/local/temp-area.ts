@@ -100,9 +100,10 @@ export class TempArea {
     try {
       return await use(held.prefix + ref.name);
     } finally {
-      held.close();
       this.#pending.delete(ref.name);
-      if (ref.besideIn === undefined && this.#pending.size === 0) this.#dropAreaIfEmpty();
+      const isLast = ref.besideIn === undefined && !this.#hasPending(held);
+      held.close();
+      if (isLast) this.#dropAreaIfEmpty();
     }
   }
 
@@ -245,6 +246,15 @@ export class TempArea {
     } finally {
       root.close();
     }
+  }
+
+  /** Another thread may be done with what this one has made: only what is there is not done with. */
+  #hasPending(area: HeldFolder): boolean {
+    for (const name of this.#pending) {
+      if (fs.existsSync(area.prefix + name)) return true;
+      this.#pending.delete(name);
+    }
+    return false;
   }
 
   #hasArea(): boolean {
