@@ -100,15 +100,18 @@ export function requireAnswered(directory: string): void {
   if (batches < answered.batches) throw lostChanges(directory, `has ${batches} of ${answered.batches} batches of changes`);
   if (answered.generation === '' || !hasWal) return;
   const ids = [generation.id, generation.before];
-  if (!ids.includes(answered.generation) || !ids.includes(idInMainFile(path))) throw otherWal(path);
+  if (![answered.generation, idInMainFile(path) ?? generation.id].every((id) => ids.includes(id))) throw otherWal(path);
 }
 
-/** The id of the main file alone; empty where that has none, as it is until the first WAL has been moved into it. */
-function idInMainFile(path: string): string {
+/**
+ * The id of the main file alone; empty where that has none, as it is until the first WAL has been moved into it. Undefined: it cannot be read without the WAL, of
+ * which it may have a part, where a process ended while that was moved.
+ */
+function idInMainFile(path: string): string | undefined {
   try {
     return lookWithoutWal(path).generation.id;
   } catch {
-    return '';
+    return undefined;
   }
 }
 
