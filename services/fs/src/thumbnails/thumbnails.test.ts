@@ -82,3 +82,35 @@ it('C17: who asks for many thumbnails of a storage that stands still holds half 
   other.abort();
   expect((await outcomes).flatMap(({ status }, index) => (status === 'rejected' ? [] : [index]))).toEqual([200]);
 });
+
+it('files of all storages together are held in so many bytes, however many storages there are', async () => {
+  const MIB = 1024 * 1024;
+  const stored = new MemoryDriver();
+  await put(stored, '/big.png', pngOf(300, 200));
+  const entry = { ...(await stored.stat(at('/big.png'))), sizeBytes: 40 * MIB };
+  const gone = new AbortController();
+  let reads = 0;
+  const standing = decorated({
+    ...operationsOf(stored),
+    read: (_path, _range, options) => {
+      reads += 1;
+      return new Promise((_, reject) => options?.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true }));
+    },
+  });
+  const maker = { make: () => expect.unreachable('none was read'), close: () => {} };
+  const onError = (error: unknown) => expect.unreachable(String(error));
+  const thumbnails = createThumbnails({ maker, defaultFolder: undefined, heldBytes: 130 * MIB, onError });
+  const asked = Array.from({ length: 10 }, (_, index) => {
+    const mount = {
+      storage: storageRecord({ _id: index + 1 }),
+      definition: memoryDriver,
+      thumbnails: undefined,
+      driver: async () => standing,
+    };
+    return thumbnails.get(mount, at('/big.png'), entry, true, { signal: gone.signal, caller: 'one' });
+  });
+  await expect.poll(() => reads).toBe(3);
+  gone.abort();
+  await Promise.allSettled(asked);
+  expect(reads).toBe(3);
+});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode } from '@wharf/errors';
+import { memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Mount } from '../domain/mounts/mounts.ts';
@@ -35,12 +36,16 @@ export interface ThumbnailsOptions {
   readonly defaultFolder: string | undefined;
   /** How long a storage may take for a picture of its own, in milliseconds: after that there is time to read the file. */
   readonly pictureTimeoutMs?: number;
+  /** Bytes of files that are held at a time, at least one; left out: by the memory of the process. */
+  readonly heldBytes?: number;
   /** Told why a thumbnail could not be kept. */
   readonly onError: (error: unknown) => void;
 }
 
 /** Files of one storage that are held in memory at once at most, whatever its settings say. */
 const MAX_READING = 4;
+/** Files that are held of all storages together, as a fraction of the memory of the process: on their way to who makes them small they are there twice. */
+const MEMORY_SHARES = 16;
 /** How long a storage may take to hand over a file, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
 const PICTURE_TIMEOUT_MS = 10_000;
@@ -48,7 +53,13 @@ const PICTURE_TIMEOUT_MS = 10_000;
 const REMEMBER_FAILURE_MS = 600_000;
 const REMEMBERED_FAILURES = 2_000;
 
-export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICTURE_TIMEOUT_MS, onError }: ThumbnailsOptions): Thumbnails {
+export function createThumbnails({
+  maker,
+  defaultFolder,
+  pictureTimeoutMs = PICTURE_TIMEOUT_MS,
+  heldBytes = memoryBytes() / MEMORY_SHARES,
+  onError,
+}: ThumbnailsOptions): Thumbnails {
   const share = createSharedWork<string, Uint8Array>();
   const failures = new LRUCache<string, AppError>({ max: REMEMBERED_FAILURES, ttl: REMEMBER_FAILURE_MS });
   const caches = new LRUCache<string, ThumbnailCache>({ max: 100 });
@@ -56,6 +67,17 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
   const turns = new Map<string, JointTurn>();
   const lanes = new Map<number, { readonly lane: Lane; users: number }>();
 
+  const size = Math.max(heldBytes, MAX_INPUT_BYTES);
+  const held = createLane({ size, share: size / 2, waitMs: READ_TIMEOUT_MS });
+  /** A storage that hangs has no more than half of what is held. */
+  const holding = async <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> => {
+    const leave = await held.enter({ caller: `${storage}`, signal: until }, bytes);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {
     const folder = mount.thumbnails?.cacheFolder ?? defaultFolder;
     if (folder === undefined) return undefined;
@@ -82,15 +104,19 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
       if (AppError.means(error, 'verdict')) failures.set(key, error);
       throw error;
     });
-  const makeOnce = async (key: string, driver: StorageDriver, { path, entry, isPicture, until }: Wanted): Promise<Uint8Array> => {
+  const makeOnce = async (key: string, driver: StorageDriver, wanted: Wanted): Promise<Uint8Array> => {
+    const { path, entry, isPicture, until } = wanted;
     if (entry.hasThumbnail && supports(driver, 'thumbnail')) {
-      const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: until });
-      if (!isPicture) return makeLasting(key, await image);
-      const own = await image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
+      const own = await holding(MAX_STORAGE_PICTURE_BYTES, wanted, async () => {
+        const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: until });
+        if (!isPicture) return makeLasting(key, await image);
+        return image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
+      });
       if (own) return own;
     }
     throwIfAborted(until);
-    return makeLasting(key, await readPicture(driver, path, entry, until));
+    checkSize(entry);
+    return holding(entry.sizeBytes ?? MAX_INPUT_BYTES, wanted, async () => makeLasting(key, await readPicture(driver, path, entry, until)));
   };
   const make = (key: string, mount: Mount, wanted: Wanted): Promise<Uint8Array> =>
     withLane(mount, async (lane) => {
@@ -116,7 +142,7 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
       const key = keyOf(mount, path, entry);
       const failed = failures.get(key);
       if (failed) return Promise.reject(failed);
-      const made = share(key, asker.signal, (until) => make(key, mount, { path, entry, isPicture, until }));
+      const made = share(key, asker.signal, (until) => make(key, mount, { storage: mount.storage._id, path, entry, isPicture, until }));
       turns.get(key)?.join(asker);
       return made;
     },
@@ -125,6 +151,7 @@ export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICT
 
 /** One version of a file whose thumbnail is wanted. */
 interface Wanted {
+  readonly storage: number;
   readonly path: MountPath;
   readonly entry: Entry;
   readonly isPicture: boolean;
@@ -156,7 +183,6 @@ async function askForPicture(
 }
 
 async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry, until: AbortSignal): Promise<Uint8Array> {
-  checkSize(looked);
   return within({ limitMs: READ_TIMEOUT_MS, signal: until }, async (signal) => {
     const content = await driver.read(path, undefined, { signal });
     const { entry } = content;

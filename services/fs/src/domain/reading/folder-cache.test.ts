@@ -143,6 +143,22 @@ describe('a listing', () => {
     expect(driver.listings()).toBe(1);
   });
 
+  it('goes on for nobody only where few do', async () => {
+    const { snapshot, folderCache, driver } = await setUp();
+    const asked: AbortSignal[] = [];
+    driver.beforeCalls((_store, signal) => {
+      if (signal) asked.push(signal);
+      return new Promise(() => {});
+    });
+    const gone = new AbortController();
+    const paths = Array.from({ length: 100 }, (_, index) => vpath(`/d${index}`));
+    const reads = paths.map((path) => folderCache.read(locate(snapshot, path), { refresh: false, signal: gone.signal }));
+    await expect.poll(() => asked.length).toBe(100);
+    gone.abort();
+    await Promise.allSettled(reads);
+    expect(asked.filter((signal) => !signal.aborted)).toHaveLength(64);
+  });
+
   it('is sorted anew when the storage wants another order', async () => {
     const driver = createTestDriver('Cached', ['listNames']);
     const open = (order_by: string, extract_folder = '') =>

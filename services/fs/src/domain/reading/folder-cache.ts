@@ -22,6 +22,8 @@ export interface ReadFolderOptions {
 
 /** Long folders of one storage whose names are read and sorted at a time: all of them are in memory until then. */
 const LONG_FOLDERS = { size: 4, share: 2 } as const;
+/** Listings that go on though all who waited for them have gone: whoever asks again finds them kept. Others end. */
+const LEFT_LISTINGS = 64;
 /** Entries that take more are those of a long folder. */
 const LONG_BYTES = 512 * 1024;
 
@@ -76,9 +78,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const kept = createKeptFolders();
   const drivers = numberDrivers();
   const policies = rememberPolicies();
-  /** Who began what others joined. */
-  const callers = new WeakMap<Promise<ListedEntries>, string | undefined>();
-
+  const underWay = createListingsUnderWay(kept);
   const turnsOf = createLongTurns();
   const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
 
@@ -102,34 +102,35 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     if (usable) return usable;
     const readAt = clock();
     const begunAt = kept.now();
-    const underWay = kept.loading(key);
-    if (underWay)
+    const other = kept.loading(key);
+    if (other) {
+      const begunBy = underWay.callerOf(other);
       try {
-        return await whileWanted(underWay, options.signal);
+        return await underWay.join(other, options.signal);
       } catch (error) {
         // A circle is one of the way by which the one who began came.
         if (AppError.is(error, 'CIRCULAR_MOUNT')) return readListedEntries(driver.list(located.path));
-        if (!AppError.is(error, 'OVERLOADED') || turns.caller === callers.get(underWay)) throw error;
+        if (!AppError.is(error, 'OVERLOADED') || turns.caller === begunBy) throw error;
         // That one asks for too much. Of the others one begins, and they join that one: each round has one name less.
         return readEntries(key, located, driver, options, turns);
       }
+    }
     // Without the caller's signal: others may join.
+    const abort = new AbortController();
     const load = turns
-      .list(driver, located.path)
+      .list(driver, located.path, abort.signal)
       .then(async (listed) => {
-        onListed(treePathOf(key), { names: await turns.use(listed, listed.names) });
+        onListed(treePathOf(key), { names: await turns.use(listed, listed.names, abort.signal) });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
         if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
         else kept.drop(key);
         return listed;
       })
-      .finally(() => {
-        if (kept.loading(key) === load) kept.endLoading(key);
-      });
+      .finally(() => underWay.end(load));
     kept.beginLoading(key, load);
-    callers.set(load, turns.caller);
-    return whileWanted(load, options.signal);
+    underWay.begin(load, { key, caller: turns.caller, abort });
+    return underWay.join(load, options.signal);
   };
 
   // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
@@ -160,6 +161,51 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   };
 }
 
+/** A listing that is being made, for whoever waits for it. */
+interface ListingUnderWay {
+  readonly key: string;
+  /** Who began it. */
+  readonly caller: string | undefined;
+  readonly abort: AbortController;
+  waiting: number;
+}
+
+/** Listings that are being made, whether others may join them or not. */
+function createListingsUnderWay(kept: KeptFolders) {
+  const known = new Map<Promise<ListedEntries>, ListingUnderWay>();
+  /** Those that nobody waits for. */
+  const left = new Set<Promise<ListedEntries>>();
+  const end = (load: Promise<ListedEntries>) => {
+    const listing = known.get(load);
+    if (listing && kept.loading(listing.key) === load) kept.endLoading(listing.key);
+    known.delete(load);
+    left.delete(load);
+  };
+  return {
+    end,
+    callerOf: (load: Promise<ListedEntries>) => known.get(load)?.caller,
+    begin: (load: Promise<ListedEntries>, listing: Omit<ListingUnderWay, 'waiting'>) => void known.set(load, { ...listing, waiting: 0 }),
+    /** Waits for one as long as its own caller does. */
+    async join(load: Promise<ListedEntries>, signal: AbortSignal | undefined): Promise<ListedEntries> {
+      const listing = known.get(load);
+      if (listing) listing.waiting += 1;
+      left.delete(load);
+      try {
+        return await whileWanted(load, signal);
+      } finally {
+        if (listing) listing.waiting -= 1;
+        if (listing?.waiting === 0 && known.has(load)) {
+          if (left.size < LEFT_LISTINGS) left.add(load);
+          else {
+            end(load);
+            listing.abort.abort();
+          }
+        }
+      }
+    },
+  };
+}
+
 /** The turns with long folders of each storage. */
 function createLongTurns(): (driver: StorageDriver) => Lane {
   const known = new WeakMap<StorageDriver, Lane>();
@@ -174,28 +220,28 @@ function createLongTurns(): (driver: StorageDriver) => Lane {
 interface EntryTurns {
   readonly caller: string | undefined;
   /** A long folder of this machine in its turn: its names come as one text. */
-  list(driver: StorageDriver, path: MountPath): Promise<ListedEntries>;
+  list(driver: StorageDriver, path: MountPath, signal: AbortSignal): Promise<ListedEntries>;
   /** Makes a list of the names, in their turn where there are many. */
-  use<Result>(listed: ListedEntries, work: () => Promise<Result>): Promise<Result>;
+  use<Result>(listed: ListedEntries, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
 function entryTurns(turns: Lane, caller: string | undefined): EntryTurns {
   return {
     caller,
-    async list(driver, path) {
+    async list(driver, path, signal) {
       let isLong = false;
       const beforeNames = () => {
         isLong = true;
         throw new AppError('CANCELLED', 'a long folder is listed in its turn');
       };
       try {
-        return await readListedEntries(driver.list(path, { beforeNames, caller }));
+        return await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
       } catch (error) {
         if (!isLong) throw error;
-        return turns.run({ caller }, () => readListedEntries(driver.list(path, { caller })));
+        return turns.run({ caller, signal }, () => readListedEntries(driver.list(path, { caller, signal })));
       }
     },
-    use: (listed, work) => (listed.bytes > LONG_BYTES ? turns.run({ caller }, work) : work()),
+    use: (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work()),
   };
 }
 
