@@ -1,10 +1,9 @@
-import { Worker } from 'node:worker_threads';
 import type { AppError } from '@wharf/errors';
 import { cleanedUp } from '../../driver-contract/calls.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
-import { DISK_THREADS, type ThreadHolder, type ThreadRoom } from './disk-threads.ts';
+import { DISK_THREADS, type DiskThreads, type ThreadPlace, type ThreadUser } from './disk-threads.ts';
 import { type DiskFailure, fromDisk } from './errors.ts';
 import { handedOver } from './handed-over.ts';
 import { createIoSlots } from './io-slots.ts';
@@ -47,16 +46,14 @@ interface Call {
   readonly leave: (error: AppError) => void;
 }
 
-interface Lane extends ThreadHolder {
-  /** Undefined: it waits for a thread. */
-  worker: Worker | undefined;
+interface Lane {
+  readonly place: ThreadPlace;
   readonly calls: Map<number, Call>;
   /** Calls of the next batch, by operation and path where others may join. */
   waiting: Map<string, DiskCall & { ids: number[] }>;
-  /** A batch is to be sent, or on its way, or there is nobody yet to send it to. */
+  /** A batch is to be sent, or on its way. */
   isBusy: boolean;
   lastAnswerAt: number;
-  begunAt: number;
 }
 
 /** What the driver needs of the threads. */
@@ -91,11 +88,6 @@ const AWAITED: ReadonlySet<keyof DiskOperations> = new Set(['copy']);
 const AWAITED_MS = 300_000;
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
-/**
- * Where other storages wait for a thread, one that is quiet ends, and one that always has something to do after its turn, in milliseconds. It is kept for a
- * moment in any case: it takes long to start.
- */
-const [QUIET_MS, KEPT_MS, TURN_MS] = [100, 1_000, 2_000];
 /** What could not be cleaned up is looked at again within a minute. */
 const SWEEP_AGAIN_MS = 50_000;
 
@@ -103,8 +95,7 @@ const SWEEP_AGAIN_MS = 50_000;
  * Runs disk operations of one storage on threads of its own, so that a disk that hangs blocks nothing but itself.
  *
  * One thread does all the work as long as it answers. Calls that come while it works go to it together, and those that ask for the very
- * same are done once: what many look at costs little. Threads that idle end. All storages together have so many that the memory suffices: beyond that they
- * take turns.
+ * same are done once: what many look at costs little. Threads that idle end. Where there are more storages than the memory has threads for, some share one.
  */
 export class DiskPool {
   /** For reads and writes of bytes, which run on the threads of the process. */
@@ -115,7 +106,7 @@ export class DiskPool {
   #isClosed = false;
   #nextSweep: NodeJS.Timeout | undefined;
   readonly #awaitedMs: number;
-  readonly #threads: ThreadRoom;
+  readonly #threads: DiskThreads;
 
   /** @param awaitedMs another time than the standard one is given by tests only, and so are other threads */
   constructor(settings: LocalSettings, awaitedMs = AWAITED_MS, threads = DISK_THREADS) {
@@ -159,7 +150,7 @@ export class DiskPool {
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
       const lane = this.#pickLane();
       const id = this.#nextId++;
-      const cancel = () => lane.worker?.postMessage({ cancel: id } satisfies DiskRequest);
+      const cancel = () => lane.place.port.postMessage({ cancel: id } satisfies DiskRequest);
       const leave = (error: AppError) => {
         reject(error);
         call.unwatch();
@@ -186,10 +177,9 @@ export class DiskPool {
         },
         leave,
       };
-      if (lane.calls.size === 0) lane.worker?.ref();
+      if (lane.calls.size === 0) lane.place.port.ref();
       lane.calls.set(id, call);
       enqueue(lane, id, operation, values);
-      this.#send(lane);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
@@ -208,81 +198,30 @@ export class DiskPool {
     const now = performance.now();
     const free = this.#lanes.find((lane) => !isStuck(lane, now));
     if (free !== undefined) return free;
-    if (this.#lanes.length === 0 || (this.#lanes.length < MAX_LANES && this.#threads.hasSpare())) return this.#addLane();
+    if (this.#lanes.length < MAX_LANES) return this.#addLane();
     return this.#lanes.reduce((least, lane) => (lane.calls.size < least.calls.size ? lane : least));
   }
 
   #addLane(): Lane {
-    const lane: Lane = {
-      worker: undefined,
-      calls: new Map(),
-      waiting: new Map(),
-      isBusy: true,
-      lastAnswerAt: 0,
-      begunAt: 0,
-      begin: () => this.#begin(lane),
-      yieldIdle: () => {
-        const now = performance.now();
-        if (lane.calls.size === 0 && now - lane.lastAnswerAt > QUIET_MS && now - lane.begunAt > KEPT_MS) void this.#drop(lane);
-      },
+    const user: ThreadUser = {
+      stuckMs: () => stuckMs(lane, performance.now()),
+      onEnd: (error) => this.#fail(lane, error),
     };
+    const place = this.#threads.join(this.#settings, user, this.#lanes.length === 0);
+    const lane: Lane = { place, calls: new Map(), waiting: new Map(), isBusy: false, lastAnswerAt: performance.now() };
     this.#lanes.push(lane);
-    // Its first call is there by then.
-    queueMicrotask(() => this.#lanes.includes(lane) && this.#threads.enter(lane));
+    place.port.on('message', (report: DiskReport) => settle(lane, report));
+    this.#endWhenIdle(lane);
     return lane;
   }
 
-  #begin(lane: Lane): void {
-    // Its callers may have gone.
-    if (lane.calls.size === 0) {
-      this.#fail(lane, undefined);
-      return;
-    }
-    let worker: Worker;
-    try {
-      worker = startWorker(this.#settings);
-    } catch (error) {
-      // The system gives no thread.
-      this.#fail(lane, error);
-      return;
-    }
-    lane.worker = worker;
-    lane.begunAt = lane.lastAnswerAt = performance.now();
-    const fail = (error?: Error) => {
-      if (lane.worker === worker) this.#fail(lane, error);
-    };
-    worker.on('message', (report: DiskReport) => {
-      settle(lane, report);
-      if (report.isBatchDone) lane.isBusy = false;
-      this.#send(lane);
-    });
-    worker.on('error', fail);
-    worker.on('exit', () => fail());
-    this.#endWhenIdle(lane, worker);
-    sendSoon(lane);
-  }
-
-  /** Sends what waits. Where other storages wait for a thread, and this one has had its own for long, it gives it away first, and its turn comes again. */
-  #send(lane: Lane): void {
-    if (lane.isBusy || lane.waiting.size === 0) return;
-    if (!this.#threads.isWanted() || performance.now() - lane.begunAt < TURN_MS || !hasOnlyWaiting(lane)) {
-      sendSoon(lane);
-      return;
-    }
-    void lane.worker?.terminate();
-    lane.worker = undefined;
-    lane.isBusy = true;
-    this.#threads.leave(lane);
-    this.#threads.enter(lane);
-  }
-
-  #endWhenIdle(lane: Lane, worker: Worker): void {
+  #endWhenIdle(lane: Lane): void {
     const timer = setInterval(() => {
-      if (lane.worker !== worker || lane.calls.size > 0 || performance.now() - lane.lastAnswerAt < IDLE_AFTER_MS) return;
+      if (lane.calls.size > 0 || performance.now() - lane.lastAnswerAt < IDLE_AFTER_MS) return;
       void this.#drop(lane);
     }, IDLE_AFTER_MS / 2);
     timer.unref();
-    worker.once('exit', () => clearInterval(timer));
+    lane.place.port.once('close', () => clearInterval(timer));
   }
 
   #fail(lane: Lane, cause: unknown): void {
@@ -294,24 +233,12 @@ export class DiskPool {
     }
     lane.calls.clear();
     lane.waiting.clear();
-    this.#threads.leave(lane);
   }
 
   async #drop(lane: Lane): Promise<void> {
     this.#fail(lane, undefined);
-    await lane.worker?.terminate();
+    await lane.place.leave();
   }
-}
-
-function startWorker(settings: LocalSettings): Worker {
-  return new Worker(new URL('./disk-worker.ts', import.meta.url), {
-    workerData: settings,
-    // Not those of the process, which may be meant for its own program, such as `--input-type`.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    // Handles travel between threads: the end of this one must not close them.
-    trackUnmanagedFds: false,
-    resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
-  });
 }
 
 /** Calls of one turn of the loop, and those that come while the worker has others, make one batch. */
@@ -320,14 +247,16 @@ function enqueue(lane: Lane, id: number, operation: keyof DiskOperations, values
   const same = lane.waiting.get(key);
   if (same?.values.every((value, index) => value === values[index])) same.ids.push(id);
   else lane.waiting.set(same === undefined ? key : `${id}`, { ids: [id], operation, values });
+  sendSoon(lane);
 }
 
 function sendSoon(lane: Lane): void {
+  if (lane.isBusy) return;
   lane.isBusy = true;
   setImmediate(() => {
     const batch = [...lane.waiting.values()].filter(({ ids }) => ids.length > 0);
     lane.waiting.clear();
-    lane.worker?.postMessage(
+    lane.place.port.postMessage(
       { batch } satisfies DiskRequest,
       batch.flatMap(({ operation, values }) => handedOver(operation, values)),
     );
@@ -339,11 +268,6 @@ function isWaiting({ waiting }: Lane, id: number): boolean {
   return waiting.values().some(({ ids }) => ids.includes(id));
 }
 
-/** Whether of all calls of a lane none was sent yet. */
-function hasOnlyWaiting({ calls, waiting }: Lane): boolean {
-  return calls.size === waiting.values().reduce((sum, { ids }) => sum + ids.length, 0);
-}
-
 /** Takes a call back that was not sent yet. */
 function withdraw(lane: Lane, id: number): boolean {
   for (const { ids } of lane.waiting.values()) {
@@ -351,25 +275,25 @@ function withdraw(lane: Lane, id: number): boolean {
     if (index === -1) continue;
     ids.splice(index, 1);
     lane.calls.delete(id);
-    if (lane.calls.size === 0) lane.worker?.unref();
+    if (lane.calls.size === 0) lane.place.port.unref();
     return true;
   }
   return false;
 }
 
 /** Resolves when a lane has no calls any more. */
-function emptied({ worker, calls }: Lane): Promise<void> {
+function emptied({ place, calls }: Lane): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
       if (calls.size === 0) resolve();
     };
     look();
-    worker?.on('message', look);
-    worker?.once('exit', () => resolve());
+    place.port.on('message', look);
+    place.port.once('close', () => resolve());
   });
 }
 
-function settle(lane: Lane, { answers }: DiskReport): void {
+function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {
   lane.lastAnswerAt = performance.now();
   for (const { ids, result, error } of answers) {
     for (const id of ids) {
@@ -381,14 +305,22 @@ function settle(lane: Lane, { answers }: DiskReport): void {
       else call?.resolve(result);
     }
   }
-  if (lane.calls.size === 0) lane.worker?.unref();
+  if (isBatchDone) {
+    lane.isBusy = false;
+    if (lane.waiting.size > 0) sendSoon(lane);
+  }
+  if (lane.calls.size === 0) lane.place.port.unref();
 }
 
-/** A call that answers at once where the disk does has had no answer for a while, nor has any other. */
-function isStuck({ worker, calls, lastAnswerAt }: Lane, now: number): boolean {
-  if (worker === undefined) return false;
+function isStuck(lane: Lane, now: number): boolean {
+  return stuckMs(lane, now) > 0;
+}
+
+/** For how long a call that answers at once where the disk does has had no answer, nor has any other, in milliseconds; 0: for a moment at most. */
+function stuckMs({ calls, lastAnswerAt }: Lane, now: number): number {
   for (const { operation, startedAt } of calls.values()) {
-    if (!WAITS_FOR_SYNC.has(operation)) return now - Math.max(lastAnswerAt, startedAt) > STUCK_AFTER_MS;
+    const waitedMs = now - Math.max(lastAnswerAt, startedAt);
+    if (!WAITS_FOR_SYNC.has(operation)) return waitedMs > STUCK_AFTER_MS ? waitedMs : 0;
   }
-  return false;
+  return 0;
 }

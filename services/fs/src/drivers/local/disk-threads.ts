@@ -1,72 +1,94 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { memoryBytes } from '@wharf/pace';
+import type { LocalSettings } from './config.ts';
 
 /** What a thread takes under load: it has a heap of its own. */
 const THREAD_BYTES = 32 * 1024 * 1024;
 /** Of the memory of the process, all threads together, as a fraction. */
 const MEMORY_SHARES = 4;
 const LEAST = 4;
-/** Who has waited so long, in milliseconds, has a thread beyond that, as long as there are not half as many more: others may hold theirs for hours, or hang. */
-const LONG_MS = 1_000;
-const LATE_SHARE = 1.5;
-/** How often who waits looks for one that has nothing to do, in milliseconds. */
-const LOOK_MS = 50;
+/** For so long, in milliseconds, a disk does not answer that hangs. Threads that wait for such a one are not counted, up to so many times all others. */
+const HANGS_MS = 10_000;
+const HANGING_TIMES = 2;
 
-/** Somebody who has a thread, or waits for one. */
-export interface ThreadHolder {
-  /** It may have its thread now. */
-  begin(): void;
-  /** Leaves, where its thread has had nothing to do for a moment. */
-  yieldIdle(): void;
+/** Who asks a thread for something. */
+export interface ThreadUser {
+  /** For how long, in milliseconds, it has had no answer that should be quick; 0: for a moment at most. */
+  stuckMs(): number;
+  /** The thread has ended by itself. */
+  onEnd(error: Error | undefined): void;
 }
 
-/** Threads that all storages have together: each storage has its own, and there may be any number of storages. */
-export interface ThreadRoom {
-  /** Begins now, in the place of one that has nothing to do, or when another one leaves. */
-  enter(holder: ThreadHolder): void;
-  /** More than once is as once. */
-  leave(holder: ThreadHolder): void;
-  /** Whether a storage that has a thread may have another one. */
-  hasSpare(): boolean;
-  /** Whether others wait: then whoever had its turn leaves. */
-  isWanted(): boolean;
+export interface ThreadPlace {
+  /** The way to the thread, as `disk-worker.ts` serves it. */
+  readonly port: MessagePort;
+  /** Ends when what it used of the thread is given back; what goes on for it there is cancelled. */
+  leave(): Promise<void>;
+}
+
+/** Threads that all storages have together: a storage has one of its own as long as there are so many, beyond that some share one. */
+export interface DiskThreads {
+  /** @param isFirst of this storage: further ones are of its own only where less than half of all are taken */
+  join(settings: LocalSettings, user: ThreadUser, isFirst: boolean): ThreadPlace;
+  count(): number;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly users: Set<ThreadUser>;
 }
 
 /** @internal exported for its test */
-export function createThreadRoom(most: number, longMs = LONG_MS): ThreadRoom {
-  const held = new Set<ThreadHolder>();
-  const waiting = new Map<ThreadHolder, NodeJS.Timeout>();
-  const stopWaiting = (holder: ThreadHolder) => {
-    clearInterval(waiting.get(holder));
-    waiting.delete(holder);
+export function createDiskThreads(most: number): DiskThreads {
+  const threads = new Set<Thread>();
+  const stuckMs = ({ users }: Thread) => Math.max(...users.values().map((user) => user.stuckMs()));
+  const begin = (): Thread => {
+    const worker = new Worker(new URL('./disk-worker.ts', import.meta.url), {
+      // Not those of the process, which may be meant for its own program, such as `--input-type`.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      // Handles travel between threads: the end of this one must not close them.
+      trackUnmanagedFds: false,
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
+    });
+    const thread: Thread = { worker, users: new Set() };
+    const end = (error?: Error) => {
+      threads.delete(thread);
+      for (const user of thread.users) user.onEnd(error);
+      thread.users.clear();
+    };
+    // Those who wait for something keep the process, by their ports.
+    worker.on('error', end).on('exit', () => end());
+    worker.unref();
+    threads.add(thread);
+    return thread;
   };
-  const begin = (holder: ThreadHolder) => {
-    stopWaiting(holder);
-    held.add(holder);
-    holder.begin();
-  };
-  const fill = () => {
-    for (const next of waiting.keys()) {
-      if (held.size >= most) return;
-      begin(next);
-    }
+  const pick = (isFirst: boolean): Thread => {
+    const waits = new Map(threads.values().map((thread) => [thread, stuckMs(thread)]));
+    const hanging = waits.values().reduce((sum, ms) => sum + (ms > HANGS_MS ? 1 : 0), 0);
+    const taken = threads.size - Math.min(hanging, HANGING_TIMES * most);
+    if (taken < (isFirst ? most : most / 2)) return begin();
+    // One that answers, then one with few.
+    const [best] = [...waits].sort(([one, ms], [other, otherMs]) => ms - otherMs || one.users.size - other.users.size);
+    return best?.[0] ?? begin();
   };
   return {
-    enter(holder) {
-      const since = performance.now();
-      const look = () => {
-        for (const other of held) if (waiting.has(holder)) other.yieldIdle();
-        if (waiting.has(holder) && held.size < LATE_SHARE * most && performance.now() - since > longMs) begin(holder);
+    count: () => threads.size,
+    join(settings, user, isFirst) {
+      const thread = pick(isFirst);
+      const { port1: port, port2 } = new MessageChannel();
+      thread.worker.postMessage({ port: port2, settings }, [port2]);
+      thread.users.add(user);
+      return {
+        port,
+        async leave() {
+          const isLast = thread.users.delete(user) && thread.users.size === 0;
+          port.close();
+          if (!isLast) return;
+          threads.delete(thread);
+          await thread.worker.terminate();
+        },
       };
-      waiting.set(holder, setInterval(look, LOOK_MS).unref());
-      fill();
-      look();
     },
-    leave(holder) {
-      stopWaiting(holder);
-      if (held.delete(holder)) fill();
-    },
-    hasSpare: () => held.size < most / 2,
-    isWanted: () => waiting.size > 0,
   };
 }
 
@@ -76,4 +98,4 @@ export function threadsOf(bytes: number): number {
 }
 
 /** Those of this process. */
-export const DISK_THREADS = createThreadRoom(threadsOf(memoryBytes()));
+export const DISK_THREADS = createDiskThreads(threadsOf(memoryBytes()));

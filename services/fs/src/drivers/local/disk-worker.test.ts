@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import { makeTempDir } from '@wharf/harness';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,7 +11,9 @@ it('what ends together is told in one message, however many asked for it', async
     ...{ rootPath: dir.path, addsUpFolders: false, showsHidden: true },
     ...{ folderMode: 0o777, recycleBinPath: undefined },
   };
-  const worker = new Worker(new URL('./disk-worker.ts', import.meta.url), { workerData: settings });
+  const worker = new Worker(new URL('./disk-worker.ts', import.meta.url));
+  const { port1: port, port2 } = new MessageChannel();
+  worker.postMessage({ port: port2, settings }, [port2]);
   onTestFinished(async () => {
     await worker.terminate();
     await dir.remove();
@@ -20,8 +22,8 @@ it('what ends together is told in one message, however many asked for it', async
   const refused = { path: MOUNT_ROOT, content: new Uint8Array(), overwrite: true, modifiedMs: undefined };
   const batch = Array.from({ length: 5 }, (_, id): DiskCall => ({ ids: [id], operation: 'writeWhole', values: [refused] }));
   const reports: DiskReport[] = [];
-  worker.on('message', (report: DiskReport) => reports.push(report));
-  worker.postMessage({ batch });
+  port.on('message', (report: DiskReport) => reports.push(report));
+  port.postMessage({ batch });
   const answers = () => reports.flatMap((report) => report.answers);
   await expect.poll(() => answers().length).toBe(batch.length);
   expect(answers().map(({ ids, error }) => [ids[0], error?.code])).toEqual(batch.map(({ ids }) => [ids[0], 'IS_A_DIRECTORY']));

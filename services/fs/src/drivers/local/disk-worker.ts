@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { LocalSettings } from './config.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
 import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-pool.ts';
@@ -11,9 +11,8 @@ const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'si
 const REPORT_AFTER_MS = 2;
 const NEVER = new AbortController().signal;
 
-function serve(settings: LocalSettings): void {
-  const port = parentPort;
-  if (port === null) throw new Error('disk-worker runs as a worker thread only');
+/** The other end of a lane of `disk-pool.ts`. */
+function serve({ port, settings }: { port: MessagePort; settings: LocalSettings }): void {
   const running = new Map<number, AbortController>();
   let operations: DiskOperations | undefined;
 
@@ -83,6 +82,10 @@ function serve(settings: LocalSettings): void {
     }
     report(answers, true);
   });
+  // Nobody waits any more.
+  port.on('close', () => {
+    for (const abort of running.values()) abort.abort();
+  });
 }
 
 function failure(ids: readonly number[], error: unknown): DiskAnswer {
@@ -93,5 +96,6 @@ function holdsHandle(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'fd' in result;
 }
 
-/** The other end of `disk-pool.ts`: a thread that may block on the disk. Only the pool starts it, with LocalSettings as its data. */
-serve(workerData as LocalSettings);
+/** A thread that may block on the disk. `disk-threads.ts` starts it, and sends it storages. */
+if (parentPort === null) throw new Error('disk-worker runs as a worker thread only');
+parentPort.on('message', serve);
