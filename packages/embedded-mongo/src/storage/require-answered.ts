@@ -67,12 +67,14 @@ export function forgetGeneration(path: string): void {
   }
 }
 
-export const markText = ({ batches, generation }: Answered): string => `${batches} ${generation}`;
+/** An older version writes its number alone over that of before, which may have less digits. */
+export const markText = ({ batches, generation }: Answered): string =>
+  `${`${batches}`.padEnd(String(Number.MAX_SAFE_INTEGER).length)} ${generation}`;
 
 /** @returns what was answered; 0: an older version has not said; undefined: the store was closed in order */
 export function readMark(directory: string): Answered | undefined {
   try {
-    const [batches = '', generation = ''] = readFileSync(join(directory, OPEN_MARK), 'latin1').split(' ');
+    const [batches = '', generation = ''] = readFileSync(join(directory, OPEN_MARK), 'latin1').split(/ +/);
     return { batches: Number.parseInt(batches, 10) || 0, generation };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;

@@ -235,10 +235,11 @@ export class StoreFile {
     this.#isNoted = false;
     if (isOther) this.#isNewWal = false;
     try {
+      // Also where the mark cannot be written: its WAL changes the generation once.
+      if (this.#isBegunAnew() && !isOther) this.#isNewWal = true;
       writeSync(mark, markText(answered), 0);
       if (isToSync) fsyncSync(mark);
       this.#isNoted = true;
-      if (this.#isBegunAnew() && !isOther) this.#isNewWal = true;
     } catch {
       // As before a loss of power: the mark has what was answered before.
     }

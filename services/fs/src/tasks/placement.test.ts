@@ -241,23 +241,28 @@ it('what was done before a failure stays, is told, and nothing is lost', async (
 it.each([
   ['copy', copyEntries],
   ['move', moveEntries],
-])('a %s of a file of which its storage gives less than it has replaces nothing', async (_verb, place) => {
+])('a %s of a file of which its storage gives less than it has replaces nothing, and others are copied', async (_verb, place) => {
   const store = createTestDriver('Short');
   const definition: DriverDefinition = {
     ...store.definition,
     async open(...given) {
       const driver = await store.definition.open(...given);
       const short = async (path: MountPath) => ({ ...(await driver.stat(path)), sizeBytes: 2 });
-      return { ...driver, read: async (path) => ({ entry: await short(path), [Symbol.asyncIterator]: () => bytesOf('te') }) };
+      return {
+        ...driver,
+        read: async (path, ...rest) =>
+          path.endsWith('/g') ? driver.read(path, ...rest) : { entry: await short(path), [Symbol.asyncIterator]: () => bytesOf('te') },
+      };
     },
   };
   const storages = [{ mount_path: '/s', driver: 'Short' }, { mount_path: '/b' }];
   const memory = await openStorages({ drivers: [definition], storages });
-  await memory.put('/s/f', 'text');
-  await memory.put('/b/f', 'old');
-  expect((await refusalOf(place(memory.operation(), placement('/s', '/b', ['f'], { overwrite: true }))))[0]).toBe('STORAGE_UNAVAILABLE');
-  expect(await memory.everything('/')).toEqual(['/b/f', '/s/f']);
-  expect(await memory.textOf('/b/f')).toBe('old');
+  for (const path of ['/s/d/f', '/s/d/g']) await memory.put(path, 'text');
+  await memory.put('/b/d/f', 'old');
+  const refused = await refusalOf(place(memory.operation(), placement('/s', '/b', ['d'], { overwrite: true })));
+  expect(refused).toEqual(['FAILED_PRECONDITION', 'f: its storage gives 2 bytes of a file of which it says that it has 4: try again']);
+  expect(await memory.everything('/')).toEqual(['/b/d/f', '/b/d/g', '/s/d/f', '/s/d/g']);
+  expect(await memory.textOf('/b/d/f')).toBe('old');
 });
 
 it('a cancelled copy ends', async () => {

@@ -67,7 +67,8 @@ export function createThumbnails({
   const turns = new Map<string, JointTurn>();
   const lanes = new Map<number, { readonly lane: Lane; users: number }>();
 
-  const size = Math.max(heldBytes, MAX_INPUT_BYTES);
+  // Half of it holds any file.
+  const size = Math.max(heldBytes, 2 * MAX_INPUT_BYTES);
   const held = createLane({ size, share: size / 2, waitMs: READ_TIMEOUT_MS });
   /** A storage that hangs has no more than half of what is held. */
   const holding = async <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> => {

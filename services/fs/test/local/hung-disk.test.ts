@@ -1,11 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { isAvailable, isMissing, makeTempDir, mountFoldingDisk, runCommand } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { writeTogether } from '../../src/domain/changing/small-files.ts';
 import { at } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { DiskPool } from '../../src/drivers/local/disk-pool.ts';
+import { createDiskThreads, DISK_THREADS } from '../../src/drivers/local/disk-threads.ts';
 import { type LocalStorage, openLocal } from './open-local.ts';
 
 const served = await mountFoldingDisk();
@@ -31,12 +33,7 @@ describe.runIf(isAvailable('folding-disk', served))('a disk that hangs', () => {
   it('a copy whose caller has left is not waited for without end', async () => {
     const { root, hang } = await mounted();
     await writeFile(path.join(root, 'file'), 'text');
-    const pool = new DiskPool(
-      { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined },
-      50,
-    );
-    onTestFinished(() => pool.close());
-    await pool.start(undefined);
+    const pool = await opened(root, DISK_THREADS, 50);
     hang();
     const gone = new AbortController();
     const copied = pool.call('copy', [at('/file'), at('/copy'), false], gone.signal);
@@ -45,6 +42,46 @@ describe.runIf(isAvailable('folding-disk', served))('a disk that hangs', () => {
     await setImmediate();
     gone.abort();
     await expect(copied).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  it('keeps its own of the threads that all share: others leave it, and it takes no further one', async () => {
+    const { root, hang, goOn } = await mounted();
+    const threads = createDiskThreads(2);
+    const [hung, ...well] = [await opened(root, threads), ...(await openedFolders(5, threads))];
+    hang();
+    const late: Array<Promise<unknown>> = [];
+    // As clients do who ask again.
+    for (let round = 0; round < 6; round += 1) {
+      late.push(hung.call('list', [at('/'), 0, false, false]));
+      await Promise.all(well.map(answered));
+    }
+    // One that is saved meanwhile opens.
+    await answered((await openedFolders(1, threads))[0] as DiskPool);
+    expect(threads.count()).toBe(2);
+    goOn();
+    expect(await Promise.all(late)).toHaveLength(6);
+  });
+
+  it('holds up calls of a storage that is closed, which are not done any more, and leave no open file', async () => {
+    const { root, hang, goOn } = await mounted();
+    const threads = createDiskThreads(1);
+    const hung = await opened(root, threads);
+    const dir = await makeTempDir('closed');
+    onTestFinished(() => dir.remove());
+    const closed = await opened(dir.path, threads);
+    await writeFile(path.join(dir.path, 'file'), 'text');
+    hang();
+    const late = hung.call('list', [at('/'), 0, false, false]);
+    await setImmediate();
+    await setImmediate();
+    const said = Promise.allSettled([closed.call('makeDirectory', [at('/late')]), closed.call('open', [at('/file'), undefined])]);
+    await closed.close();
+    expect((await said).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const before = openFiles(dir.path);
+    goOn();
+    await late;
+    await hung.call('stat', [at('/')]);
+    expect([existsSync(path.join(dir.path, 'late')), openFiles(dir.path)]).toEqual([false, before]);
   });
 
   it('small files that are stored elsewhere in the same moment wait for nothing', async () => {
@@ -67,3 +104,45 @@ describe.runIf(isAvailable('folding-disk', served))('a disk that hangs', () => {
     expect(await late).toHaveLength(40);
   });
 });
+
+async function opened(rootPath: string, threads: ReturnType<typeof createDiskThreads>, awaitedMs?: number): Promise<DiskPool> {
+  const pool = new DiskPool(
+    { rootPath, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined },
+    awaitedMs,
+    threads,
+  );
+  onTestFinished(() => pool.close());
+  await pool.start(undefined);
+  return pool;
+}
+
+async function openedFolders(count: number, threads: ReturnType<typeof createDiskThreads>): Promise<DiskPool[]> {
+  const dir = await makeTempDir('well');
+  onTestFinished(() => dir.remove());
+  const folders = Array.from({ length: count }, (_, number) => path.join(dir.path, `${number}`));
+  return Promise.all(folders.map((folder) => mkdir(folder).then(() => opened(folder, threads))));
+}
+
+/** Asks again, as clients do: a call may have come to a thread in the moment in which another storage began to hang. */
+async function answered(pool: DiskPool): Promise<void> {
+  const isAnswered = new AbortController();
+  while (!isAnswered.signal.aborted) {
+    void pool.call('stat', [at('/')]).then(
+      () => isAnswered.abort(),
+      () => undefined,
+    );
+    await delay(20, undefined, { signal: isAnswered.signal }).catch(() => undefined);
+  }
+}
+
+function openFiles(folder: string): number {
+  return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(folder)).length;
+}
+
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}

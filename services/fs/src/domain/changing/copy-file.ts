@@ -1,7 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { storageError } from '../../driver-contract/storage-error.ts';
 import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
 
@@ -120,10 +119,13 @@ function readAndWrite({ from, to, overwrite, said, onOpened, onBytes, beforePubl
   });
 }
 
-/** @throws AppError STORAGE_UNAVAILABLE: a storage gives less or more of a file than it has, as it says, and says nothing of a change */
+/** @throws AppError FAILED_PRECONDITION: a storage gives less or more of a file than it has, as it says, and says nothing of a change. Of others it may give all. */
 function requireSame(read: Entry, now: Entry): void {
   if (!hasOtherSize(read, now) || read.version !== now.version || read.modifiedAt.getTime() !== now.modifiedAt.getTime()) return;
-  throw storageError('STORAGE_UNAVAILABLE', new Error(`the storage gives ${read.sizeBytes} bytes of a file of ${now.sizeBytes}`));
+  throw new AppError(
+    'FAILED_PRECONDITION',
+    `its storage gives ${read.sizeBytes} bytes of a file of which it says that it has ${now.sizeBytes}: try again`,
+  );
 }
 
 /** How far ahead of what is read room is asked for, in bytes. */

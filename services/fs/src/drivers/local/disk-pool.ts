@@ -2,33 +2,12 @@ import type { AppError } from '@wharf/errors';
 import { cleanedUp } from '../../driver-contract/calls.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
+import type { DiskCall, DiskReport } from './disk-messages.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
-import { DISK_THREADS, type DiskThreads, type ThreadPlace, type ThreadUser } from './disk-threads.ts';
-import { type DiskFailure, fromDisk } from './errors.ts';
+import { DISK_THREADS, type DiskThreads, HANGS_MS, type ThreadPlace } from './disk-threads.ts';
+import { fromDisk } from './errors.ts';
 import { handedOver } from './handed-over.ts';
 import { createIoSlots } from './io-slots.ts';
-
-/** What goes to a worker: a batch of calls, or the wish that one ends. */
-export type DiskRequest = { readonly batch: readonly DiskCall[] } | { readonly cancel: number };
-
-export interface DiskCall {
-  /** Several callers who asked for the very same. */
-  readonly ids: readonly number[];
-  readonly operation: keyof DiskOperations;
-  readonly values: readonly unknown[];
-}
-
-/** What comes back: answers as they are there, and that all of a batch but what waits for the disk has been done. */
-export interface DiskReport {
-  readonly answers: readonly DiskAnswer[];
-  readonly isBatchDone: boolean;
-}
-
-export interface DiskAnswer {
-  readonly ids: readonly number[];
-  readonly result?: unknown;
-  readonly error?: DiskFailure;
-}
 
 type Values<Op extends keyof DiskOperations> = DiskOperations[Op] extends (signal: AbortSignal, ...values: infer V) => unknown ? V : never;
 type Result<Op extends keyof DiskOperations> = Awaited<ReturnType<DiskOperations[Op]>>;
@@ -51,6 +30,8 @@ interface Lane {
   readonly calls: Map<number, Call>;
   /** Calls of the next batch, by operation and path where others may join. */
   waiting: Map<string, DiskCall & { ids: number[] }>;
+  /** Calls of the batch that is on its way: none of them has begun for sure. */
+  readonly sent: Set<number>;
   /** A batch is to be sent, or on its way. */
   isBusy: boolean;
   lastAnswerAt: number;
@@ -150,7 +131,7 @@ export class DiskPool {
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
       const lane = this.#pickLane();
       const id = this.#nextId++;
-      const cancel = () => lane.place.port.postMessage({ cancel: id } satisfies DiskRequest);
+      const cancel = () => lane.place.send({ cancel: id }, []);
       const leave = (error: AppError) => {
         reject(error);
         call.unwatch();
@@ -195,20 +176,25 @@ export class DiskPool {
   }
 
   #pickLane(): Lane {
+    this.#leaveHeldUp();
     const now = performance.now();
-    const free = this.#lanes.find((lane) => !isStuck(lane, now));
+    const free = this.#lanes.find((lane) => !isStuck(lane, now) && heldUpMs(lane) === 0);
     if (free !== undefined) return free;
-    if (this.#lanes.length < MAX_LANES) return this.#addLane();
-    return this.#lanes.reduce((least, lane) => (lane.calls.size < least.calls.size ? lane : least));
+    const further = this.#lanes.length < MAX_LANES ? this.#addLane() : undefined;
+    return further ?? this.#lanes.reduce((least, lane) => (lane.calls.size < least.calls.size ? lane : least));
   }
 
-  #addLane(): Lane {
-    const user: ThreadUser = {
-      stuckMs: () => stuckMs(lane, performance.now()),
-      onEnd: (error) => this.#fail(lane, error),
-    };
-    const place = this.#threads.join(this.#settings, user, this.#lanes.length === 0);
-    const lane: Lane = { place, calls: new Map(), waiting: new Map(), isBusy: false, lastAnswerAt: performance.now() };
+  /** What waits on a thread where another storage hangs was not begun: its callers are told so. */
+  #leaveHeldUp(): void {
+    for (const lane of this.#lanes.filter((held) => heldUpMs(held) > HANGS_MS)) void this.#drop(lane);
+  }
+
+  #addLane(): Lane | undefined {
+    const onEnd = (error: Error | undefined) => this.#fail(lane, error);
+    const places = this.#lanes.map((other) => other.place);
+    const place = this.#threads.join(this.#settings, onEnd, { places, areHeldUp: this.#lanes.every((other) => heldUpMs(other) > 0) });
+    if (!place) return undefined;
+    const lane: Lane = { place, calls: new Map(), waiting: new Map(), sent: new Set(), isBusy: false, lastAnswerAt: performance.now() };
     this.#lanes.push(lane);
     place.port.on('message', (report: DiskReport) => settle(lane, report));
     this.#endWhenIdle(lane);
@@ -217,6 +203,7 @@ export class DiskPool {
 
   #endWhenIdle(lane: Lane): void {
     const timer = setInterval(() => {
+      this.#leaveHeldUp();
       if (lane.calls.size > 0 || performance.now() - lane.lastAnswerAt < IDLE_AFTER_MS) return;
       void this.#drop(lane);
     }, IDLE_AFTER_MS / 2);
@@ -256,8 +243,9 @@ function sendSoon(lane: Lane): void {
   setImmediate(() => {
     const batch = [...lane.waiting.values()].filter(({ ids }) => ids.length > 0);
     lane.waiting.clear();
-    lane.place.port.postMessage(
-      { batch } satisfies DiskRequest,
+    for (const { ids } of batch) for (const id of ids) lane.sent.add(id);
+    lane.place.send(
+      { batch },
       batch.flatMap(({ operation, values }) => handedOver(operation, values)),
     );
   });
@@ -307,20 +295,20 @@ function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {
   }
   if (isBatchDone) {
     lane.isBusy = false;
+    lane.sent.clear();
     if (lane.waiting.size > 0) sendSoon(lane);
   }
   if (lane.calls.size === 0) lane.place.port.unref();
 }
 
-function isStuck(lane: Lane, now: number): boolean {
-  return stuckMs(lane, now) > 0;
+function isStuck({ calls, lastAnswerAt }: Lane, now: number): boolean {
+  for (const { operation, startedAt } of calls.values()) {
+    if (!WAITS_FOR_SYNC.has(operation)) return now - Math.max(lastAnswerAt, startedAt) > STUCK_AFTER_MS;
+  }
+  return false;
 }
 
-/** For how long a call that answers at once where the disk does has had no answer, nor has any other, in milliseconds; 0: for a moment at most. */
-function stuckMs({ calls, lastAnswerAt }: Lane, now: number): number {
-  for (const { operation, startedAt } of calls.values()) {
-    const waitedMs = now - Math.max(lastAnswerAt, startedAt);
-    if (!WAITS_FOR_SYNC.has(operation)) return waitedMs > STUCK_AFTER_MS ? waitedMs : 0;
-  }
-  return 0;
+/** For how long another storage has held up the thread of a lane, in milliseconds. */
+function heldUpMs(lane: Lane): number {
+  return lane.place.heldUpMs(() => lane.calls.keys().some((id) => !lane.sent.has(id) && !isWaiting(lane, id)));
 }

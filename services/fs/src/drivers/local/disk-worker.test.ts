@@ -3,7 +3,8 @@ import { makeTempDir } from '@wharf/harness';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
 import type { LocalSettings } from './config.ts';
-import type { DiskCall, DiskReport } from './disk-pool.ts';
+import type { DiskCall, DiskReport } from './disk-messages.ts';
+import type { NewPlace } from './disk-threads.ts';
 
 it('what ends together is told in one message, however many asked for it', async () => {
   const dir = await makeTempDir('disk-worker');
@@ -11,9 +12,10 @@ it('what ends together is told in one message, however many asked for it', async
     ...{ rootPath: dir.path, addsUpFolders: false, showsHidden: true },
     ...{ folderMode: 0o777, recycleBinPath: undefined },
   };
-  const worker = new Worker(new URL('./disk-worker.ts', import.meta.url));
+  const state = () => new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(new URL('./disk-worker.ts', import.meta.url), { workerData: state() });
   const { port1: port, port2 } = new MessageChannel();
-  worker.postMessage({ port: port2, settings }, [port2]);
+  worker.postMessage({ port: port2, settings, id: 1, ended: state() } satisfies NewPlace, [port2]);
   onTestFinished(async () => {
     await worker.terminate();
     await dir.remove();

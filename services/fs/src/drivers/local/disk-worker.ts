@@ -1,7 +1,8 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
-import type { LocalSettings } from './config.ts';
+import fs from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-messages.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
-import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-pool.ts';
+import type { NewPlace } from './disk-threads.ts';
 import { diskFailure } from './errors.ts';
 import { handedOver } from './handed-over.ts';
 
@@ -12,7 +13,8 @@ const REPORT_AFTER_MS = 2;
 const NEVER = new AbortController().signal;
 
 /** The other end of a lane of `disk-pool.ts`. */
-function serve({ port, settings }: { port: MessagePort; settings: LocalSettings }): void {
+function serve(isAt: Int32Array, { port, settings, id: placeId, ended }: NewPlace): void {
+  const hasEnded = () => Atomics.load(ended, 0) !== 0;
   const running = new Map<number, AbortController>();
   let operations: DiskOperations | undefined;
 
@@ -24,6 +26,10 @@ function serve({ port, settings }: { port: MessagePort; settings: LocalSettings 
   /** Memory that goes with the next report. */
   let memory: ArrayBuffer[] = [];
   const report = (answers: readonly DiskAnswer[], isBatchDone: boolean) => {
+    if (hasEnded()) {
+      for (const { result } of answers) if (holdsHandle(result)) fs.closeSync(result.fd);
+      return;
+    }
     port.postMessage({ answers, isBatchDone } satisfies DiskReport, memory);
     memory = [];
   };
@@ -69,7 +75,9 @@ function serve({ port, settings }: { port: MessagePort; settings: LocalSettings 
     }
     let answers: DiskAnswer[] = [];
     let reportedAt = performance.now();
+    Atomics.store(isAt, 0, placeId);
     for (const call of request.batch) {
+      if (hasEnded()) break;
       for (let ids = call.ids; ids.length > 0; ) {
         const answer = begin({ ...call, ids });
         if (answer !== undefined) answers.push(answer);
@@ -80,6 +88,7 @@ function serve({ port, settings }: { port: MessagePort; settings: LocalSettings 
       answers = [];
       reportedAt = performance.now();
     }
+    Atomics.store(isAt, 0, 0);
     report(answers, true);
   });
   // Nobody waits any more.
@@ -92,10 +101,10 @@ function failure(ids: readonly number[], error: unknown): DiskAnswer {
   return { ids, error: diskFailure(error) };
 }
 
-function holdsHandle(result: unknown): boolean {
+function holdsHandle(result: unknown): result is { readonly fd: number } {
   return typeof result === 'object' && result !== null && 'fd' in result;
 }
 
 /** A thread that may block on the disk. `disk-threads.ts` starts it, and sends it storages. */
 if (parentPort === null) throw new Error('disk-worker runs as a worker thread only');
-parentPort.on('message', serve);
+parentPort.on('message', (place: NewPlace) => serve(workerData as Int32Array, place));
