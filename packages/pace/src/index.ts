@@ -1,6 +1,7 @@
 export { boundAnswer, endlessInterim, MAX_INTERIM_ANSWERS } from './bound-answer.ts';
 export { awaitBody, boundConnections } from './bound-connections.ts';
 export { closeTogether } from './close-together.ts';
+export { collectGarbage } from './collect-garbage.ts';
 export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';
 export { createFairPlaces } from './fair-places.ts';
@@ -9,7 +10,7 @@ export { giveWay } from './give-way.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
-export { memoryBytes } from './memory-bytes.ts';
+export { memoryBytes, ownBytes } from './memory-bytes.ts';
 export { createPace, type Pace } from './pace.ts';
 export { type OnShortPieces, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';

@@ -1,4 +1,4 @@
-import { collectGarbage } from './collect-garbage.ts';
+import { collectGarbage } from '@wharf/pace';
 
 /** How often to look, in milliseconds. */
 const LOOK_MS = 5_000;

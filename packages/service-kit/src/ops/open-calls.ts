@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
-import { memoryBytes } from '@wharf/pace';
-import { collectGarbage } from './collect-garbage.ts';
+import { collectGarbage, memoryBytes, ownBytes } from '@wharf/pace';
 import type { Logger } from './logger.ts';
 
 /**
@@ -153,13 +151,4 @@ function ofThisProcess(): MemoryWatch {
       if (strain() > 0 && heapStrain() < 0) collectGarbage('last-resort');
     },
   };
-}
-
-/** What the process has for itself, unlike files that it maps, which the kernel takes back when it needs room; 0 where there is no Linux. */
-function ownBytes(): number {
-  try {
-    return Number(/^RssAnon:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
 }

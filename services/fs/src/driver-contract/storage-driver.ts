@@ -39,7 +39,7 @@ export interface CallOptions {
 }
 
 export interface ListNamesOptions extends CallOptions {
-  /** Of a long folder only that it is one (`isLong`): who asks waits for its turn with such folders, and asks again. Storages that pass it over answer the names. */
+  /** Of a long folder only that it is one (`longLetters`): who asks waits for its turn with such folders, and asks again. Storages that pass it over answer the names. */
   readonly onlyShort?: true | undefined;
 }
 
@@ -251,8 +251,8 @@ export interface NameListing {
   readonly names: EntryName[];
   /** Which of the names are folders. A link is judged by its target at the time of the listing. */
   readonly directories: ReadonlySet<EntryName>;
-  /** With `onlyShort`: it has many names, and none of them is here. */
-  readonly isLong?: true;
+  /** With `onlyShort`: it has many names, of so many letters together, about, and none of them is here. */
+  readonly longLetters?: number;
 }
 
 /** What a name must not have. */

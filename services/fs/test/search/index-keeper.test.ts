@@ -254,7 +254,7 @@ describe('a build', () => {
         isQueued = true;
       },
       // It is asked when the folder was listed.
-      async children(path) {
+      async children(path, after) {
         if (path === '/d' && !isChanged) {
           isChanged = true;
           await driver.storeOf().write(mpath('/d/new'), bytesOf(''), { overwrite: true });
@@ -267,7 +267,7 @@ describe('a build', () => {
             world.keeper.noteElsewhere([vpath('/d/new')]);
           }
         }
-        return index.children(path);
+        return index.children(path, after);
       },
     });
     const storages = [{ mount_path: '/', driver: 'Plain' }];

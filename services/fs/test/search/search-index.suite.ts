@@ -1,4 +1,4 @@
-import { isWithin } from '@wharf/paths';
+import { type EntryName, isWithin } from '@wharf/paths';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseKeywords } from '../../src/domain/search/keywords.ts';
 import type { SearchHit, SearchIndex, SearchQuery, Territory } from '../../src/domain/search/search-index.ts';
@@ -163,6 +163,8 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
         ['one', false],
         ['sub', true],
       ]);
+      expect([...(await index.children(path('/to/Neu😀'), 'one' as EntryName))]).toEqual([['sub', true]]);
+      expect(await index.children(path('/to/Neu😀'), 'sub' as EntryName)).toEqual(new Map());
       expect(await index.move(path('/from'), path('/elsewhere'))).toBe(false);
       expect(await index.move(path('/from2'), path('/to/Neu😀'))).toBe(false);
       expect(await index.move(path('/from2'), path('/unknown/x'))).toBe(false);

@@ -293,7 +293,7 @@ it.each(['name', 'modified'])(
     const gate = Promise.withResolvers<void>();
     const begun: string[] = [];
     store.listNames = async (path, version, options: ListNamesOptions = {}) => {
-      if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), isLong: true };
+      if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), longLetters: 1 };
       begun.push(path);
       await gate.promise;
       return listNames(path, version, options);

@@ -18,12 +18,16 @@ export interface ReadFolderOptions {
   readonly isProvisional?: boolean;
   /** Who has no more than a share of the turns with long folders. Absent: Wharf itself. */
   readonly caller?: string | undefined;
+  /** Told of a long folder of this machine how many letters its names have together, about, before they are read; may refuse. */
+  readonly beforeNames?: ((letters: number) => void) | undefined;
 }
 
 /** Long folders of one storage whose names are read and sorted at a time: all of them are in memory until then. */
 const LONG_FOLDERS = { size: 4, share: 2 } as const;
 /** Listings that go on though all who waited for them have gone: whoever asks again finds them kept. Others end. */
 const LEFT_LISTINGS = 64;
+/** What a letter of a name takes where one of the text is not Latin, as drivers count them. */
+const LETTER_BYTES = 2;
 /** Entries that take more are those of a long folder. */
 const LONG_BYTES = 512 * 1024;
 
@@ -147,7 +151,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      const turns = entryTurns(turnsOf(driver), options.caller);
+      const turns = entryTurns(turnsOf(driver), options);
       const listed = await readEntries(key, located, driver, options, turns);
       return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
@@ -225,20 +229,23 @@ interface EntryTurns {
   use<Result>(listed: ListedEntries, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-function entryTurns(turns: Lane, caller: string | undefined): EntryTurns {
+function entryTurns(turns: Lane, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
   return {
     caller,
     async list(driver, path, signal) {
-      let isLong = false;
-      const beforeNames = () => {
-        isLong = true;
+      let longBytes = 0;
+      const beforeNames = (bytes: number) => {
+        longBytes = bytes;
         throw new AppError('CANCELLED', 'a long folder is listed in its turn');
       };
       try {
         return await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
       } catch (error) {
-        if (!isLong) throw error;
-        return turns.run({ caller, signal }, () => readListedEntries(driver.list(path, { caller, signal })));
+        if (longBytes === 0) throw error;
+        return turns.run({ caller, signal }, () => {
+          take?.(longBytes / LETTER_BYTES);
+          return readListedEntries(driver.list(path, { caller, signal }));
+        });
       }
     },
     use: (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work()),
@@ -258,17 +265,20 @@ function createNameReads(kept: KeptFolders, turnsOf: (driver: StorageDriver) => 
     located: Located<Mount>,
     driver: NamesDriver,
     order: EntryOrder,
-    { signal, isProvisional, caller }: ReadFolderOptions,
+    { signal, isProvisional, caller, beforeNames }: ReadFolderOptions,
   ): Promise<Folder> => {
     const usable = usableNames(key, order);
     if (isProvisional && usable) return provisional(usable, located, driver);
     const listed = await driver.listNames(located.path, usable?.version, { signal, onlyShort: true });
-    if (!listed?.isLong) return folderOf(key, located, driver, order, usable, listed, signal);
+    if (listed?.longLetters === undefined) return folderOf(key, located, driver, order, usable, listed, signal);
     return turnsOf(driver).run({ signal, caller }, async () => {
       // Others may have read it meanwhile.
       const known = usableNames(key, order);
-      const read = await driver.listNames(located.path, known?.version, { signal });
-      return folderOf(key, located, driver, order, known, read, signal);
+      const looked = await driver.listNames(located.path, known?.version, { signal, onlyShort: true });
+      if (looked?.longLetters === undefined) return folderOf(key, located, driver, order, known, looked, signal);
+      beforeNames?.(looked.longLetters);
+      const read = await driver.listNames(located.path, undefined, { signal });
+      return folderOf(key, located, driver, order, undefined, read, signal);
     });
   };
 

@@ -71,7 +71,10 @@ async function listOnce(
     snapshot,
     folderCache,
     path,
-    { ...options, signal: options.signal, isProvisional, caller: `user ${actor.id}` },
+    {
+      ...{ refresh: options.refresh, signal: options.signal, isProvisional, caller: `user ${actor.id}` },
+      beforeNames: (letters) => options.room?.take(0, letters),
+    },
     mounted.length > 0,
   );
   const folder = read?.folder;

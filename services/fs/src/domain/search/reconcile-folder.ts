@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace, type Pace, unlessAborted } from '@wharf/pace';
 import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type VirtualPath } from '@wharf/paths';
 import { takeEntries } from '../../driver-contract/entry-map.ts';
+import { createLane } from '../../driver-contract/lane.ts';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -50,8 +51,19 @@ export class FolderUnreadable extends Error {
  * @returns how many entries the folder has. @throws FolderUnreadable; AppError of the index
  */
 export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<number> {
-  const { index, scope, generation, signal } = walk;
-  const contents = await contentsOf(walk, path);
+  const contents = await contentsOf(walk, path, true);
+  if (contents !== 'long') return reconcile(walk, path, contents);
+  return longFolders.run({ signal: walk.signal }, async () => {
+    const all = await contentsOf(walk, path, false);
+    return reconcile(walk, path, all === 'long' ? undefined : all);
+  });
+}
+
+async function reconcile(
+  { index, scope, generation, signal, snapshot }: IndexWalk,
+  path: VirtualPath,
+  contents: Contents | undefined,
+): Promise<number> {
   const name = baseName(path);
   if (!contents) {
     if (name !== undefined) await index.remove(parentPath(path), [name]);
@@ -60,23 +72,52 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
   // A folder may have hundreds of thousands of names.
   const pace = createPace();
   const wanted = await kept(contents.names, pace, (each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
-  const known = await index.children(path);
-  const present = new Set(wanted);
-  const gone = await kept(known.keys(), pace, (each) => !present.has(each));
-  for (const slice of slices(gone)) await index.remove(path, slice);
-  const added = await kept(wanted, pace, (each) => known.get(each) !== contents.isDirectory(each));
+  const isKnown = await removeGone(index, path, wanted, contents, pace);
+  let at = 0;
+  const added = await kept(wanted, pace, () => isKnown[at++] !== 1);
   for (const slice of slices(added)) {
     if (signal.aborted) break;
     const entries = await contents.entries(slice);
     await index.put(path, entries, generation).catch((error: unknown) => {
       // It would find none the next time either: the walk leaves it out, and says so.
       throw AppError.is(error, 'QUOTA_EXCEEDED')
-        ? new FolderUnreadable(path, walk.snapshot.table.locate(path)?.mountedAt ?? path, error)
+        ? new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error)
         : error;
     });
   }
   return wanted.length;
 }
+
+/** @returns of each wanted name whether the index has it, as what it is: 1 */
+async function removeGone(
+  index: SearchIndex,
+  path: VirtualPath,
+  wanted: readonly EntryName[],
+  contents: Contents,
+  pace: Pace,
+): Promise<Uint8Array> {
+  const isKnown = new Uint8Array(wanted.length);
+  const placeOf = new Map<EntryName, number>();
+  for (const [place, name] of wanted.entries()) {
+    placeOf.set(name, place);
+    if (place % SLICE_ENTRIES === 0) await pace.step();
+  }
+  for (let after: EntryName | undefined; ; ) {
+    const known = await index.children(path, after);
+    if (known.size === 0) return isKnown;
+    const gone: EntryName[] = [];
+    for (const [name, isDirectory] of known) {
+      const place = placeOf.get(name);
+      if (place === undefined) gone.push(name);
+      else if (isDirectory === contents.isDirectory(name)) isKnown[place] = 1;
+      after = name;
+    }
+    for (const slice of slices(gone)) await index.remove(path, slice);
+  }
+}
+
+/** Of a long folder all names are held several times: one is looked at at a time. */
+const longFolders = createLane({ size: 1, share: 1 });
 
 interface Contents {
   readonly names: readonly EntryName[];
@@ -88,7 +129,8 @@ interface Contents {
 async function contentsOf(
   { snapshot, scope, folderCache, isFresh, ahead, signal }: IndexWalk,
   path: VirtualPath,
-): Promise<Contents | undefined> {
+  onlyShort: boolean,
+): Promise<Contents | 'long' | undefined> {
   const located = snapshot.table.locate(path);
   const virtual = new Map(snapshot.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
   const attempt = async <Result>(read: () => Promise<Result>): Promise<Result | undefined> => {
@@ -100,9 +142,12 @@ async function contentsOf(
       throw new FolderUnreadable(path, located?.mountedAt ?? path, error);
     }
   };
-  let folder: Folder | undefined;
+  let folder: Folder | 'long' | undefined;
   if (located && !scope.isMountLeftOut(located.mountedAt))
-    folder = await attempt(() => (isFresh ? readOnce(located, ahead, signal) : folderCache.read(located, { refresh: false, signal })));
+    folder = await attempt(() =>
+      isFresh ? readOnce(located, ahead, signal, onlyShort) : folderCache.read(located, { refresh: false, signal }),
+    );
+  if (folder === 'long') return folder;
   if (!folder && virtual.size === 0 && path !== '/') return undefined;
   const own = (folder?.names ?? []).filter((name) => !virtual.has(name));
   return {
@@ -120,10 +165,16 @@ async function contentsOf(
  * A folder as its storage has it now. The listing is not cached: a walk through the whole tree would push out the folders that people look
  * at.
  */
-async function readOnce({ mount, path }: Located<Mount>, ahead: ListedAhead, signal: AbortSignal): Promise<Folder> {
+async function readOnce(
+  { mount, path }: Located<Mount>,
+  ahead: ListedAhead,
+  signal: AbortSignal,
+  onlyShort: boolean,
+): Promise<Folder | 'long'> {
   const driver = await mount.driver();
   if (supports(driver, 'listNames') && supports(driver, 'statMany')) {
-    const listing = await driver.listNames(path, undefined, { signal });
+    const listing = await driver.listNames(path, undefined, { signal, onlyShort: onlyShort || undefined });
+    if (listing?.longLetters !== undefined) return 'long';
     if (listing) {
       const { names, directories } = listing;
       return {

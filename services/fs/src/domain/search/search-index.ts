@@ -104,6 +104,9 @@ export const FIRST_STATE: IndexState = {
   mounts: undefined,
 };
 
+/** Entries of a folder that an engine answers at a time: of all of a long one it would hold several times their names. */
+export const CHILDREN = 5_000;
+
 /**
  * Names of entries by folder, and a durable queue of folders that are to be listed. Every method may run beside every other, also in another
  * process; every change is safe to repeat. Paths are of the whole tree.
@@ -117,8 +120,12 @@ export interface SearchIndex {
   count(): Promise<number>;
 
   findFolder(path: VirtualPath): Promise<IndexedFolder | undefined>;
-  /** The entries of a folder, and which of them are folders. */
-  children(directory: VirtualPath): Promise<ReadonlyMap<EntryName, boolean>>;
+  /**
+   * Some thousands of the entries of a folder, and which of them are folders, in an order that is the engine's own.
+   *
+   * @param after the last of those that came before; none is left where nothing comes
+   */
+  children(directory: VirtualPath, after?: EntryName): Promise<ReadonlyMap<EntryName, boolean>>;
   /**
    * Adds or replaces entries of a folder. Does nothing when the index does not have the folder. A new folder among the entries is queued,
    * unless its depth is 0 or it is a link. When a folder has become a file, everything below it is removed.

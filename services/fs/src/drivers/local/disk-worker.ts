@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import { collectGarbage } from '@wharf/pace';
 import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-messages.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
 import type { NewPlace } from './disk-threads.ts';
@@ -10,6 +11,8 @@ import { handedOver } from './handed-over.ts';
 const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'sizeUpCopy', 'remove', 'copy']);
 /** In a batch that takes longer, answers do not wait for its end. */
 const REPORT_AFTER_MS = 2;
+/** Names of so many letters together leave garbage of some times that, which the heap of a thread that has nothing to do would keep. */
+const GARBAGE_LETTERS = 4 * 1024 * 1024;
 const NEVER = new AbortController().signal;
 
 /** The other end of a lane of `disk-pool.ts`. */
@@ -32,6 +35,7 @@ function serve(isAt: Int32Array, { port, settings, id: placeId, ended }: NewPlac
     }
     port.postMessage({ answers, isBatchDone } satisfies DiskReport, memory);
     memory = [];
+    if (answers.some(({ result }) => lettersOf(result) > GARBAGE_LETTERS)) setImmediate(() => collectGarbage('last-resort'));
   };
 
   let late: DiskAnswer[] = [];
@@ -99,6 +103,10 @@ function serve(isAt: Int32Array, { port, settings, id: placeId, ended }: NewPlac
 
 function failure(ids: readonly number[], error: unknown): DiskAnswer {
   return { ids, error: diskFailure(error) };
+}
+
+function lettersOf(result: unknown): number {
+  return typeof result === 'object' && result !== null && 'names' in result && typeof result.names === 'string' ? result.names.length : 0;
 }
 
 function holdsHandle(result: unknown): result is { readonly fd: number } {

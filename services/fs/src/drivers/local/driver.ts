@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError } from '@wharf/errors';
-import { createTurns } from '@wharf/pace';
+import { collectGarbage, createTurns, memoryBytes, ownBytes } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
@@ -37,7 +37,7 @@ import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { wholeContent } from '../../driver-contract/whole-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
-import type { OnlyShort } from './disk-reads.ts';
+import type { ListedNames, OnlyShort } from './disk-reads.ts';
 import type { PlacedWrite } from './disk-writes.ts';
 import { fromDisk, toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
@@ -60,6 +60,13 @@ const LETTER_BYTES = 2;
 const FOLDER_COPIES = { size: 4, share: 2 } as const;
 /** Reads of a long folder that a thread is given at a time for those who go through its entries: it does one after the other, and all others wait for these. */
 const LONG_READS = { size: 2, share: 1, waitMs: 30_000 } as const;
+/** Long folders of all storages whose names are read at a time, by what that takes: of each letter, in the thread, on the way and here. In bytes. */
+const NAMES_BYTES = memoryBytes() / 4;
+const BYTES_PER_LETTER = 5;
+/** Before a read that takes more, in bytes, garbage is collected where more than this share of the memory is in use: there may be no room for it beside that. */
+const MUCH_BYTES = 64 * 1024 * 1024;
+const FULL_SHARE = 0.6;
+const longNames = createLane({ size: NAMES_BYTES, share: NAMES_BYTES / 2, waitMs: 30_000 });
 /** Names of a longer text together are split by one caller in each turn of the event loop. */
 const MAX_AT_ONCE_LENGTH = 256 * 1024;
 
@@ -115,12 +122,14 @@ export class LocalDriver implements StorageDriver {
     checkReachable(directory);
     const read = (onlyShort: OnlyShort) => this.#disk.call('list', [directory, ENTRIES_PER_TURN, seesAll === true, onlyShort], signal);
     let listed = await read('by its size');
-    if (listed.tooLong !== undefined) {
-      listed = await this.#longReads.run(options, async () => {
+    const { tooLong: size } = listed;
+    if (size !== undefined) {
+      const readAll = async () => {
         const { tooLong } = beforeNames ? await read('by its names') : { tooLong: 0 };
         if (tooLong !== undefined) beforeNames?.(LETTER_BYTES * tooLong);
         return read(false);
-      });
+      };
+      listed = await this.#longReads.run(options, () => withLongNames(size, options, readAll));
     }
     let isFirst = true;
     for (const turn of namesInTurns(listed.names)) {
@@ -137,12 +146,20 @@ export class LocalDriver implements StorageDriver {
   async listNames(
     directory: MountPath,
     knownVersion: string | undefined,
-    { signal, onlyShort }: ListNamesOptions = {},
+    options: ListNamesOptions = {},
   ): Promise<NameListing | undefined> {
     checkReachable(directory);
-    const listed = await this.#disk.call('listNames', [directory, knownVersion, onlyShort === true], signal);
-    if (listed === undefined) return undefined;
-    if (listed.tooLong !== undefined) return { version: undefined, names: [], directories: new Set(), isLong: true };
+    const read = (onlyShort: boolean) => this.#disk.call('listNames', [directory, knownVersion, onlyShort], options.signal);
+    const listed = await read(true);
+    if (listed?.tooLong === undefined) return listed && this.#namesOf(listed);
+    if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), longLetters: listed.tooLong };
+    return withLongNames(listed.tooLong, options, async () => {
+      const all = await read(false);
+      return all && this.#namesOf(all);
+    });
+  }
+
+  async #namesOf(listed: ListedNames & { readonly folders: Uint32Array }): Promise<NameListing> {
     // Those who share the call have its answer in the same moment: to split it for all of them at once would hold up everybody.
     if (listed.names.length > MAX_AT_ONCE_LENGTH) await this.#takeTurn();
     const names = splitNames(listed.names);
@@ -365,6 +382,18 @@ function splitNames(names: string): EntryName[] {
 }
 
 /** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
+/** @param letters of the names of a folder, about. @throws AppError OVERLOADED: too many others are read */
+async function withLongNames<Result>(letters: number, options: CallOptions, read: () => Promise<Result>): Promise<Result> {
+  const bytes = Math.min(NAMES_BYTES, BYTES_PER_LETTER * letters);
+  const leave = await longNames.enter(options, bytes);
+  try {
+    if (bytes > MUCH_BYTES && ownBytes() > FULL_SHARE * memoryBytes()) collectGarbage('last-resort');
+    return await read();
+  } finally {
+    leave();
+  }
+}
+
 function* namesInTurns(names: string): Generator<EntryName[], void> {
   for (let from = 0; from < names.length; ) {
     let end = from - 1;

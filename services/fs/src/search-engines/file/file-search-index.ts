@@ -66,7 +66,7 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     },
     count: () => run('count'),
     findFolder: (path) => run('findFolder', path),
-    children: (directory) => run('children', directory),
+    children: (directory, after) => run('children', directory, after),
     async put(directory, entries, generation) {
       await room.take(bytesOf(directory, entries));
       await run('put', directory, entries, generation);

@@ -1,5 +1,5 @@
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { depthBelow, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
+import { CHILDREN, depthBelow, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
 import { createIndexTables, IN_SUBTREE, STEP_ENTRIES, type Steps, subtree } from './index-tables.ts';
 import { createQueueOperations } from './queue-operations.ts';
 import { nameAt, numberAt } from './row.ts';
@@ -22,8 +22,11 @@ export function createIndexOperations({ writer }: IndexFile) {
       return folder && { path, depth: folder.depth };
     },
 
-    children(directory: VirtualPath): ReadonlyMap<EntryName, boolean> {
-      const rows = sql.all('SELECT name, is_directory FROM entries WHERE folder = (SELECT id FROM folders WHERE path = ?)', directory);
+    children(directory: VirtualPath, after?: EntryName): ReadonlyMap<EntryName, boolean> {
+      const rows = sql.all(
+        'SELECT name, is_directory FROM entries WHERE folder = (SELECT id FROM folders WHERE path = ?) AND name > ? ORDER BY name LIMIT ?',
+        ...[directory, after ?? '', CHILDREN],
+      );
       return new Map(rows.map((row) => [nameAt(row, 0), numberAt(row, 1) === 1]));
     },
 

@@ -1,11 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
+import { memoryBytes } from '@wharf/pace';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
 interface Waiting {
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
+
+/** Of its heap: a quarter of the memory of the process, and enough for a folder of a million names. In MiB. */
+const OLD_MIB = Math.max(256, Math.floor(memoryBytes() / 4 / 1024 ** 2));
 
 /** The thread that serves the index. */
 export interface IndexThread {
@@ -23,7 +27,7 @@ export async function startIndexThread(file: string): Promise<IndexThread> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: file,
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxYoungGenerationSizeMb: 2 },
+    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: OLD_MIB },
   });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

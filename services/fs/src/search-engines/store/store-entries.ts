@@ -1,6 +1,6 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
+import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
 import { batches, idOf, ignoreDuplicates, recordOf, subtree, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
@@ -40,9 +40,12 @@ export function createStoreEntries(
   };
 
   return {
-    async children(directory) {
+    async children(directory, after) {
       const folder = await folderAt(directory);
-      const found = folder ? await entries.find({ _id: within(folder._id) }, { name: 1, is_dir: 1 }).lean<IndexEntryRecord[]>() : [];
+      if (!folder) return new Map();
+      const range = within(folder._id);
+      const rest = after === undefined ? range : { $gt: idOf(folder._id, after), $lt: range.$lt };
+      const found = await entries.find({ _id: rest }, { name: 1, is_dir: 1 }).sort({ _id: 1 }).limit(CHILDREN).lean<IndexEntryRecord[]>();
       return new Map(found.map(({ name, is_dir }) => [name as EntryName, is_dir]));
     },
     async put(directory, wanted, generation) {
