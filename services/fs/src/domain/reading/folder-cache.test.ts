@@ -4,6 +4,7 @@ import type { ListNamesOptions } from '../../driver-contract/storage-driver.ts';
 import { locate } from '../snapshot/snapshot.ts';
 import { countWork } from '../testing/count-work.ts';
 import { bytesOf, mpath, openTree, vpath } from '../testing/memory-tree.ts';
+import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
 
 const MINUTE_MS = 60_000;
@@ -313,5 +314,37 @@ it.each(['name', 'modified'])(
     gate.resolve();
     for (const { names } of await Promise.all(reads)) expect(names).toEqual(['a']);
     expect(begun).toHaveLength(6);
+  },
+);
+
+it.each(['name', 'modified'])(
+  'who lists a long folder asks for room before its names are read, where they are ordered by %s',
+  async (order_by) => {
+    const driver = createTestDriver('Named');
+    const store = driver.storeOf();
+    const memory = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Named', order_by }] });
+    await store.write(mpath('/d/a'), bytesOf('a'), { overwrite: true });
+    const [listNames, list] = [store.listNames.bind(store), store.list.bind(store)];
+    let hasRead = false;
+    store.listNames = async (path, version, options: ListNamesOptions = {}) => {
+      if (options.onlyShort) return { version: undefined, names: [], directories: new Set(), longLetters: 7 };
+      hasRead = true;
+      return listNames(path, version, options);
+    };
+    store.list = async function* (path, options = {}) {
+      options.beforeNames?.(14);
+      hasRead = true;
+      yield* list(path, options);
+    };
+    const read = (beforeNames: (letters: number) => void) =>
+      memory.folderCache.read(locate(memory.snapshot, vpath('/d')), { refresh: false, signal: undefined, beforeNames });
+    const letters: number[] = [];
+    const refuse = (asked: number) => {
+      letters.push(asked);
+      throw new AppError('OVERLOADED', 'full');
+    };
+    expect((await refusalOf(read(refuse)))[0]).toBe('OVERLOADED');
+    expect([hasRead, letters]).toEqual([false, [7]]);
+    expect((await read(() => undefined)).names).toEqual(['a']);
   },
 );
