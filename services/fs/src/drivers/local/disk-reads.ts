@@ -91,17 +91,22 @@ export class DiskReads {
       const isSettled = Number(stats.ctimeMs) < Date.now() - SETTLED_AFTER_MS;
       const size = onlyShort ? longSize(stats) : undefined;
       if (size !== undefined) return { version: undefined, names: '', tooLong: size, folders: new Uint32Array() };
-      const all = fs.readdirSync(folder.prefix, { withFileTypes: true });
-      const tooLong = onlyShort ? longLength(all.map(({ name }) => name)) : undefined;
+      const all = onlyShort ? fs.readdirSync(folder.prefix, { withFileTypes: true }) : undefined;
+      const tooLong = all && longLength(all.map(({ name }) => name));
       if (tooLong !== undefined) return { version: undefined, names: '', tooLong, folders: new Uint32Array() };
-      const dirents = new Map<string, fs.Dirent>();
-      for (const dirent of all) {
-        if (this.#isListed(folder, dirent.name)) dirents.set(dirent.name, dirent);
+      const listed: string[] = [];
+      /** Those that are no plain files. */
+      const others = new Map<string, fs.Dirent>();
+      for (const dirent of all ?? direntsOf(folder.prefix)) {
+        if (!this.#isListed(folder, dirent.name)) continue;
+        listed.push(dirent.name);
+        if (!dirent.isFile()) others.set(dirent.name, dirent);
       }
-      const names = sortNames([...dirents.keys()]);
+      // A folder that changes while it is read may tell one twice.
+      const names = sortNames(listed).filter((name, index, sorted) => name !== sorted[index - 1]);
       const folders: number[] = [];
       for (const [index, name] of names.entries()) {
-        const dirent = dirents.get(name);
+        const dirent = others.get(name);
         if (dirent !== undefined && this.#isFolder(folder, dirent)) folders.push(index);
       }
       return { version: isSettled ? version : undefined, names: names.join('/'), folders: Uint32Array.from(folders) };
@@ -281,6 +286,16 @@ export class DiskReads {
 /** From a place in a file on. @returns how many bytes it has there */
 function readInto(fd: number, bytes: Uint8Array, start = 0): number {
   return bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
+}
+
+/** Some at a time: of a long folder all of them take more than its names. */
+function* direntsOf(folder: string): Generator<fs.Dirent, void> {
+  const open = fs.opendirSync(folder, { bufferSize: 1_024 });
+  try {
+    for (let dirent = open.readSync(); dirent !== null; dirent = open.readSync()) yield dirent;
+  } finally {
+    open.closeSync();
+  }
 }
 
 function lstatOrGone(place: string): fs.Stats | undefined {
