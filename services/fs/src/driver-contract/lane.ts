@@ -12,7 +12,8 @@ export type Leave = () => void;
 export interface Lane {
   /** @param room what of the lane is taken; default 1. @throws AppError OVERLOADED: the turn did not come in time | CANCELLED */
   enter(options: CallOptions | undefined, room?: number): Promise<Leave>;
-  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result>;
+  /** @param room as of enter(). @throws the same, and what the work throws */
+  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>, room?: number): Promise<Result>;
 }
 
 export interface LaneOptions {
@@ -100,8 +101,8 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
   };
   return {
     enter,
-    async run(options, work) {
-      const leave = await enter(options);
+    async run(options, work, room) {
+      const leave = await enter(options, room);
       try {
         return await work();
       } finally {

@@ -71,14 +71,8 @@ export function createThumbnails({
   const size = Math.max(heldBytes, 2 * MAX_INPUT_BYTES);
   const held = createLane({ size, share: size / 2, waitMs: READ_TIMEOUT_MS });
   /** A storage that hangs has no more than half of what is held. */
-  const holding = async <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> => {
-    const leave = await held.enter({ caller: `${storage}`, signal: until }, bytes);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
-  };
+  const holding = <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> =>
+    held.run({ caller: `${storage}`, signal: until }, work, bytes);
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {
     const folder = mount.thumbnails?.cacheFolder ?? defaultFolder;
     if (folder === undefined) return undefined;

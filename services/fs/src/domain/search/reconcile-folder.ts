@@ -55,7 +55,8 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
   if (contents !== 'long') return reconcile(walk, path, contents);
   return longFolders.run({ signal: walk.signal }, async () => {
     const all = await contentsOf(walk, path, false);
-    return reconcile(walk, path, all === 'long' ? undefined : all);
+    if (all === 'long') throw new Error(`all names of ${path} were asked for`);
+    return reconcile(walk, path, all);
   });
 }
 

@@ -381,19 +381,17 @@ function splitNames(names: string): EntryName[] {
   return names === '' ? [] : (names.split('/') as EntryName[]);
 }
 
-/** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
 /** @param letters of the names of a folder, about. @throws AppError OVERLOADED: too many others are read */
-async function withLongNames<Result>(letters: number, options: CallOptions, read: () => Promise<Result>): Promise<Result> {
+function withLongNames<Result>(letters: number, options: CallOptions, read: () => Promise<Result>): Promise<Result> {
   const bytes = Math.min(NAMES_BYTES, BYTES_PER_LETTER * letters);
-  const leave = await longNames.enter(options, bytes);
-  try {
+  const readBeside = () => {
     if (bytes > MUCH_BYTES && ownBytes() > FULL_SHARE * memoryBytes()) collectGarbage('last-resort');
-    return await read();
-  } finally {
-    leave();
-  }
+    return read();
+  };
+  return longNames.run(options, readBeside, bytes);
 }
 
+/** The same, some at a time: those who share the text of a long folder would hold all of its names once each. */
 function* namesInTurns(names: string): Generator<EntryName[], void> {
   for (let from = 0; from < names.length; ) {
     let end = from - 1;
