@@ -112,3 +112,18 @@ it('a file of a newer version is refused and stays as it is', async () => {
   expect(versionOf()).toEqual(newer);
   await dir.remove();
 });
+
+it('says so where the paths of the hits are too long together, and goes on', async () => {
+  const dir = await makeTempDir('search');
+  const index = await openFileSearchIndex(dir.path, 64);
+  const folder = path(`/${'deep'.repeat(60)}`.repeat(16));
+  await index.openFolder(folder, 1, 1);
+  const names = Array.from({ length: 1_000 }, (_, number) => file(`many ${number}`));
+  await index.put(folder, [...names, file('one')], 1);
+  const viewer = { actor: actor(), password: '', rules: [] };
+  const query = { scope: 'all', parent: path('/'), page: 1, perPage: 1_000, viewer } as const;
+  await expect(index.search({ ...query, words: ['many'] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(await index.search({ ...query, words: ['one'] })).toMatchObject({ total: 1 });
+  await index.close();
+  await dir.remove();
+});

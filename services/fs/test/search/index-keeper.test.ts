@@ -15,6 +15,7 @@ import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once
 import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
 import { decorated, operationsOf } from '../../src/driver-contract/complete-driver.ts';
 import { walkTree } from '../../src/driver-contract/walk-tree.ts';
+import { openFileSearchIndex } from '../../src/search-engines/file/file-search-index.ts';
 import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
 
 const worlds: KeeperWorld[] = [];
@@ -310,6 +311,80 @@ describe('a build', () => {
     worlds.pop();
     await second.close();
     await first.dir.remove();
+  });
+});
+
+describe('a folder that ends the process that reads it', () => {
+  it.each(['a build', 'a queue'])('ends %s after five, which says so, and the next order begins anew', async (kind) => {
+    const driver = createTestDriver('Deadly', ['listNames', 'statMany'], { no_cache: true });
+    const tree = { storages: [{ mount_path: '/', driver: 'Deadly' }], drivers: [driver.definition] };
+    for (const path of ['/a/1', '/b/2']) await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    const world = await open({ tree });
+    await world.build();
+    await world.keeper.close();
+    if (kind === 'a queue') {
+      const index = await openFileSearchIndex(world.dir.path);
+      await index.requeue(vpath('/'), (await index.readState()).generation, true);
+      await index.close();
+    }
+    let deaths = 0;
+    /** One process, from its start until it is ended by what it reads: then it writes no more. */
+    const dieOnce = async () => {
+      let isDead = false;
+      driver.beforeCalls(async () => {
+        if (!isDead) deaths += 1;
+        isDead = true;
+        throw new Error('killed');
+      });
+      const alive = async () => {
+        if (isDead) throw new AppError('STORAGE_UNAVAILABLE', 'dead');
+      };
+      const around = (index: SearchIndex): SearchIndex => ({
+        ...index,
+        replaceState: (next) => alive().then(() => index.replaceState(next)),
+        settle: (paths) => alive().then(() => index.settle(paths)),
+        settleAll: (territory) => alive().then(() => index.settleAll(territory)),
+      });
+      const process = await openKeeperWorld({ memory: world.memory, dir: world.dir, around });
+      if (kind === 'a build' && deaths === 0) await process.keeper.build(world.memory.snapshot);
+      else process.keeper.wake();
+      await waitFor('its end', () => isDead);
+      await process.keeper.close();
+    };
+    for (let round = 1; round <= 5; round += 1) await dieOnce();
+    expect(deaths).toBe(5);
+    let isAsked = false;
+    driver.beforeCalls(async () => {
+      isAsked = true;
+    });
+    const last = await openKeeperWorld({ memory: world.memory, dir: world.dir });
+    last.keeper.wake();
+    await waitFor('the end', async () => (await last.keeper.progress(world.memory.snapshot)).error !== '');
+    expect(await last.done()).toMatchObject({ is_done: true, error: 'given up: indexing was interrupted 5 times' });
+    expect(isAsked).toBe(false);
+    await last.build();
+    expect(await last.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await last.found()).toEqual(['/a', '/a/1', '/b', '/b/2']);
+    await last.close();
+  });
+
+  it('does not count where a process ends in an orderly way', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany']);
+    const tree = { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] };
+    await driver.storeOf().write(mpath('/a/1'), bytesOf(''), { overwrite: true });
+    const world = await open({ tree });
+    let release = () => {};
+    driver.holdListings(new Promise((resolve) => (release = resolve)));
+    await world.keeper.build(world.memory.snapshot);
+    await waitFor('the first listing', () => driver.listings() > 0);
+    const index = await world.keeper.index(world.memory.snapshot);
+    expect(await index.readState()).toMatchObject({ walks: 1 });
+    const closing = world.keeper.close();
+    release();
+    await closing;
+    const next = await openKeeperWorld({ memory: world.memory, dir: world.dir });
+    expect(await (await next.keeper.index(world.memory.snapshot)).readState()).toMatchObject({ walks: 0 });
+    await next.close();
   });
 });
 

@@ -243,7 +243,7 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await index.replaceState(next)).toBe(true);
       expect(await index.replaceState(next)).toBe(false);
       expect(await index.readState()).toEqual({ ...next, revision: state.revision + 1 });
-      const job = { kind: 'update' as const, paths: [path('/x')], depth: 3, isPrepared: false, attempts: 1 };
+      const job = { kind: 'update' as const, paths: [path('/x')], depth: 3, isPrepared: false };
       expect(await index.replaceState({ ...(await index.readState()), job, lastDoneAt: undefined })).toBe(true);
       expect(await index.readState()).toMatchObject({ job, lastDoneAt: undefined, generation: 7 });
       await index.clear();

@@ -28,7 +28,7 @@ export async function startJob(index: SearchIndex, order: Pick<IndexJob, 'kind' 
       ...state,
       // A build makes obsolete what is queued; an update leaves it.
       generation: order.kind === 'build' ? state.generation + 1 : state.generation,
-      job: { ...order, isPrepared: false, attempts: 0 },
+      job: { ...order, isPrepared: false },
       isDone: false,
       error: '',
     };

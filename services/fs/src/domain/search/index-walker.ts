@@ -39,8 +39,8 @@ const PORTION = 32;
 /** A storage whose folders failed this often in one walk is left out of its rest. */
 const MAX_FAILURES = 3;
 const HEARTBEAT_MS = 5_000;
-/** A job is given up after this many processes have died while they worked on it. */
-const MAX_ATTEMPTS = 5;
+/** What is queued is given up after so many walks in a row that had no end: one of its folders ends the process that reads it. */
+const MAX_WALKS = 5;
 
 /** Works the queue of the index off, one walker over all replicas. */
 export interface IndexWalker {
@@ -56,8 +56,8 @@ export interface IndexWalker {
 
 export function createIndexWalker(options: WalkerOptions): IndexWalker {
   let abort: AbortController | undefined;
-  /** The job that this process has begun with, by generation and order. */
-  let begun = '';
+  /** Whether the state counts a walk of this process. */
+  let isCounted = false;
   const reading = new Set<VirtualPath>();
 
   const walkOn = async (index: SearchIndex, runs: FolderRuns, signal: AbortSignal): Promise<void> => {
@@ -71,20 +71,13 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       if (!isDeepStrictEqual(mounts, scope.mounts)) await runs.stop();
       mounts = scope.mounts;
       let state = await index.readState();
-      if (state.job) {
-        if (begun !== jobKey(state)) {
-          state = await begin(index, options.clock());
-          begun = jobKey(state);
-          continue;
-        }
-        if (!state.job.isPrepared) {
-          // What is read for what was ordered before would come into the new index.
-          await runs.stop();
-          tally = newTally();
-          ahead = createListedAhead();
-          state = await prepare(index, snapshot, scope, state, state.job);
-        }
-      } else if (state.mounts) state = await followMounts(index, scope, state);
+      if (state.job && !state.job.isPrepared) {
+        // What is read for what was ordered before would come into the new index.
+        await runs.stop();
+        tally = newTally();
+        ahead = createListedAhead();
+        state = await prepare(index, snapshot, scope, state, state.job);
+      } else if (!state.job && state.mounts) state = await followMounts(index, scope, state);
       // While it is asked, some of them may end: then it is asked again.
       const standing = runs.standing();
       const except = runs.waiting().map((place) => territoryOf(snapshot, place));
@@ -105,6 +98,9 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         await editState(index, (now) => (now.job && now.generation === generation ? ended(now, options.clock(), failed) : undefined));
         await options.onProgress(index);
         continue;
+      } else if (!isCounted) {
+        await countWalk(index, options.clock());
+        isCounted = true;
       } else {
         const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
         await runs.read(
@@ -142,6 +138,8 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         clearInterval(heartbeat);
         await runs.stop();
         abort = undefined;
+        if (isCounted) await editState(index, (state) => ({ ...state, walks: 0 }));
+        isCounted = false;
         await index.release(options.owner);
       }
       return true;
@@ -205,17 +203,12 @@ async function walkFolder(
   }
 }
 
-function jobKey({ generation, job }: IndexState): string {
-  return `${generation} ${job?.kind} ${job?.attempts}`;
-}
-
-/** Counts this process as one that works on the job, or gives the job up. */
-function begin(index: SearchIndex, now: number): Promise<IndexState> {
-  return editState(index, (state) => {
-    if (!state.job) return undefined;
-    const attempts = state.job.attempts + 1;
-    if (attempts > MAX_ATTEMPTS) return ended(state, now, `given up: indexing was interrupted ${MAX_ATTEMPTS} times`);
-    return { ...state, job: { ...state.job, attempts } };
+/** Counts a walk that is to begin, or gives up what is queued. */
+async function countWalk(index: SearchIndex, now: number): Promise<void> {
+  await editState(index, (state) => {
+    if (state.walks < MAX_WALKS) return { ...state, walks: state.walks + 1 };
+    const error = `given up: indexing was interrupted ${MAX_WALKS} times`;
+    return { ...ended(state, now, error), generation: state.generation + 1, walks: 0 };
   });
 }
 

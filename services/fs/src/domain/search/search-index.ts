@@ -70,8 +70,6 @@ export interface IndexJob {
   readonly depth: number;
   /** Whether the old contents are gone and the paths are queued. */
   readonly isPrepared: boolean;
-  /** How many processes have begun with it: more than one when one died over it. */
-  readonly attempts: number;
 }
 
 /** What is known of the index as a whole; one record that outlives every process. */
@@ -87,6 +85,8 @@ export interface IndexState {
   readonly lastDoneAt: number | undefined;
   /** Why the last job is not complete; empty otherwise. */
   readonly error: string;
+  /** Walks that began to read since one had an end: more than one where a process died in one. */
+  readonly walks: number;
   /**
    * The mounts that the index knows, by mount path, each with a text that differs for another storage at the same path; undefined before
    * the first job.
@@ -101,6 +101,7 @@ export const FIRST_STATE: IndexState = {
   isDone: false,
   lastDoneAt: undefined,
   error: '',
+  walks: 0,
   mounts: undefined,
 };
 

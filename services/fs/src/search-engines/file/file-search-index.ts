@@ -22,12 +22,13 @@ type Result<Name extends OperationName> = Returned<Name> extends Steps<infer Val
 /**
  * The index of one process, in a file of its own in `directory`, served by a thread: neither searching nor writing holds up this one.
  *
+ * @param heapMib of that thread; a share of the memory unless told
  * @throws AppError STORAGE_UNAVAILABLE when the file cannot be opened
  */
-export async function openFileSearchIndex(directory: string): Promise<SearchIndex> {
+export async function openFileSearchIndex(directory: string, heapMib?: number): Promise<SearchIndex> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const room = roomOfUsers(directory, noRoom);
-  const start = () => startIndexThread(join(directory, FILE));
+  const start = () => startIndexThread(join(directory, FILE), heapMib);
   let thread = await start();
   let starting: Promise<void> | undefined;
   let isClosed = false;

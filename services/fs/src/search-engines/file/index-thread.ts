@@ -9,12 +9,12 @@ interface Waiting {
 }
 
 /** Of its heap: a quarter of the memory of the process, and enough for a folder of a million names. In MiB. */
-const OLD_MIB = Math.max(256, Math.floor(memoryBytes() / 4 / 1024 ** 2));
+const HEAP_MIB = Math.max(256, Math.floor(memoryBytes() / 4 / 1024 ** 2));
 
 /** The thread that serves the index. */
 export interface IndexThread {
   send(message: ToWorker): void;
-  /** @throws AppError STORAGE_UNAVAILABLE | CANCELLED; the reason of `signal` */
+  /** @throws AppError STORAGE_UNAVAILABLE | CANCELLED; as the operation; the reason of `signal` */
   ask(message: (id: number) => ToWorker, signal?: AbortSignal): Promise<unknown>;
   /** Whether it has failed: nothing is answered any more. */
   hasFailed(): boolean;
@@ -22,12 +22,12 @@ export interface IndexThread {
   stop(): Promise<void>;
 }
 
-/** @throws AppError STORAGE_UNAVAILABLE when the file cannot be opened */
-export async function startIndexThread(file: string): Promise<IndexThread> {
+/** @param heapMib of its heap @throws AppError STORAGE_UNAVAILABLE when the file cannot be opened */
+export async function startIndexThread(file: string, heapMib = HEAP_MIB): Promise<IndexThread> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: file,
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: OLD_MIB },
+    resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: heapMib },
   });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
@@ -79,6 +79,7 @@ export async function startIndexThread(file: string): Promise<IndexThread> {
     waiting.delete(id);
     if (message.type === 'failed')
       caller?.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is not available', { cause: message.error }));
+    else if (message.type === 'refused') caller?.reject(new AppError(message.code, message.reason));
     else caller?.resolve(message.type === 'done' ? message.result : undefined);
   });
   await ready;

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import { AppError } from '@wharf/errors';
 import { createRuleBook, type RuleBook } from '../../domain/access/rule-book.ts';
 import { createIndexOperations } from './index-operations.ts';
 import type { Steps } from './index-tables.ts';
@@ -30,7 +31,8 @@ export function runIndexWorker(port: MessagePort, path: string): void {
   let isStopping = false;
 
   const tell = (message: FromWorker): void => port.postMessage(message);
-  const fail = ({ id }: Job, error: unknown) => tell({ type: 'failed', id, error });
+  const fail = ({ id }: Job, error: unknown) =>
+    tell(AppError.is(error) ? { type: 'refused', id, code: error.code, reason: error.message } : { type: 'failed', id, error });
 
   const change = () => {
     const until = performance.now() + TRANSACTION_MS;

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import type { SearchQuery } from '../../domain/search/search-index.ts';
 import type { IndexOperations } from './index-operations.ts';
@@ -17,4 +18,6 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'done'; readonly id: number; readonly result: unknown }
-  | { readonly type: 'failed'; readonly id: number; readonly error: unknown };
+  | { readonly type: 'failed'; readonly id: number; readonly error: unknown }
+  /** An AppError, which would lose its code as it travels. */
+  | { readonly type: 'refused'; readonly id: number; readonly code: ErrorCode; readonly reason: string };
