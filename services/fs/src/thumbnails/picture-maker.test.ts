@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { createPictureMaker } from './picture-maker.ts';
+import { pngOf } from './testing/pictures.ts';
 
 const PROGRAM = fileURLToPath(new URL('./testing/without-handles.ts', import.meta.url));
 
@@ -10,3 +13,27 @@ it.runIf(process.platform === 'linux')('while no file handle is left no picture 
   const { stdout } = await promisify(execFile)('/bin/sh', program);
   expect(JSON.parse(stdout)).toEqual({ without: Array.from({ length: 5 }, () => 'OVERLOADED'), again: 'made' });
 });
+
+it.runIf(process.platform === 'linux')(
+  'a process that the system ends says nothing of its picture, which is made the next time',
+  async () => {
+    const maker = createPictureMaker();
+    const made = maker.make(pngOf(10, 10));
+    const refused = expect(made).rejects.toMatchObject({ code: 'OVERLOADED' });
+    process.kill(await pictureProcess(), 'SIGKILL');
+    await refused;
+    expect((await maker.make(pngOf(10, 10))).byteLength).toBeGreaterThan(0);
+    maker.close();
+  },
+);
+
+/** The id of the one that this process has started. */
+async function pictureProcess(): Promise<number> {
+  for (const id of await readdir('/proc')) {
+    const [status, command] = await Promise.all(
+      ['status', 'cmdline'].map((file) => readFile(`/proc/${id}/${file}`, 'utf8').catch(() => '')),
+    );
+    if (status?.includes(`PPid:\t${process.pid}\n`) && command?.includes('picture-process')) return Number(id);
+  }
+  throw new Error('there is none');
+}

@@ -11,7 +11,8 @@ export interface PictureMaker {
    * The picture as a PNG of 144 pixels' width, upright.
    *
    * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
-   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be started
+   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be
+   * started, or the system ends it
    */
   make(image: Uint8Array): Promise<Uint8Array>;
   close(): void;
@@ -60,7 +61,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     const started = hand ?? addHand();
     if (job && started) begin(started, job);
     else {
-      job?.reject(new AppError('OVERLOADED', 'there is no room to make thumbnails, try again in a moment'));
+      job?.reject(noRoom());
       next();
     }
   };
@@ -113,7 +114,8 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
       if (hand.job?.id === id) give(hand, png ?? unreadable(), true);
     });
     child.on('error', (error) => give(hand, lost(error)));
-    child.on('exit', () => give(hand, lost(undefined)));
+    // Nobody else ends it so: the system has, for want of memory, which is no matter of the picture.
+    child.on('exit', (_, signal) => give(hand, signal === 'SIGKILL' ? noRoom() : lost(undefined)));
     return hand;
   };
 
@@ -168,6 +170,10 @@ function pixelsOf(image: Uint8Array): number {
 
 function unreadable(): AppError {
   return new AppError('INVALID_ARGUMENT', 'the file is not a picture that can be shown small');
+}
+
+function noRoom(): AppError {
+  return new AppError('OVERLOADED', 'there is no room to make thumbnails, try again in a moment');
 }
 
 function lost(cause: unknown): AppError {
