@@ -55,7 +55,7 @@ export async function clearIndex(index: SearchIndex): Promise<IndexState> {
 
 /** The state after a job. @param error empty when it is complete. */
 export function ended(state: IndexState, now: number, error: string): IndexState {
-  return { ...state, job: undefined, isDone: true, lastDoneAt: now, error };
+  return { ...state, job: undefined, walks: 0, isDone: true, lastDoneAt: now, error };
 }
 
 function requireIdle(state: IndexState): void {

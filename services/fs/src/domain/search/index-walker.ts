@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import { baseName, isWithin, MOUNT_ROOT, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { MAX_WALKED_ENTRIES, tooMany } from '../../driver-contract/walk-bound.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
@@ -92,10 +92,11 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         await runs.next();
       } else if (queued.length === 0) {
         // Whoever claims the queue next goes on with it.
-        await unlessAborted(() => index.makeFast(), signal);
+        if (!signal.aborted) await makeFast(index, signal);
         if (!job || signal.aborted) return;
         const failed = tally.error;
         await editState(index, (now) => (now.job && now.generation === generation ? ended(now, options.clock(), failed) : undefined));
+        isCounted = false;
         await options.onProgress(index);
         continue;
       } else if (!isCounted) {
@@ -122,15 +123,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       if (!(await index.claim(options.owner))) return false;
       const current = new AbortController();
       abort = current;
-      const heartbeat = setInterval(() => {
-        index.claim(options.owner).then(
-          (isOurs) => {
-            if (!isOurs) current.abort();
-          },
-          (error: unknown) => options.onError(error),
-        );
-      }, HEARTBEAT_MS);
-      heartbeat.unref();
+      const heartbeat = keepClaimed(index, options, () => current.abort());
       const runs = createFolderRuns(current.signal, options.standsAfterMs);
       try {
         await walkOn(index, runs, current.signal);
@@ -138,9 +131,12 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         clearInterval(heartbeat);
         await runs.stop();
         abort = undefined;
-        if (isCounted) await editState(index, (state) => ({ ...state, walks: 0 }));
-        isCounted = false;
-        await index.release(options.owner);
+        try {
+          if (isCounted) await editState(index, (state) => ({ ...state, walks: 0 }));
+          isCounted = false;
+        } finally {
+          await index.release(options.owner);
+        }
       }
       return true;
     },
@@ -148,6 +144,15 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
     isReading: (path) => reading.has(path),
     interrupt: () => abort?.abort(),
   };
+}
+
+/** Renews the claim until its timer is cleared. */
+function keepClaimed(index: SearchIndex, { owner, onError }: WalkerOptions, onLost: () => void): NodeJS.Timeout {
+  const renew = () =>
+    index.claim(owner).then((isOurs) => {
+      if (!isOurs) onLost();
+    }, onError);
+  return setInterval(renew, HEARTBEAT_MS).unref();
 }
 
 /** What the storage at a place has in the index, without those that are mounted below it. */
@@ -208,7 +213,7 @@ async function countWalk(index: SearchIndex, now: number): Promise<void> {
   await editState(index, (state) => {
     if (state.walks < MAX_WALKS) return { ...state, walks: state.walks + 1 };
     const error = `given up: indexing was interrupted ${MAX_WALKS} times`;
-    return { ...ended(state, now, error), generation: state.generation + 1, walks: 0 };
+    return { ...ended(state, now, error), generation: state.generation + 1 };
   });
 }
 
@@ -281,13 +286,9 @@ function levels(depth: number): number {
   return depth < 0 ? NO_DEPTH_LIMIT : depth;
 }
 
-/** Waits for an action, or until nobody wants it any more; it may go on then. */
-async function unlessAborted(action: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const listening = new AbortController();
-  try {
-    await Promise.race([action(), once(signal, 'abort', { signal: listening.signal })]);
-  } finally {
-    listening.abort();
-  }
+/** Makes searches fast, or goes away when nobody wants it any more: it may go on then. */
+async function makeFast(index: SearchIndex, signal: AbortSignal): Promise<void> {
+  await unlessAborted(signal, index.makeFast()).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }
