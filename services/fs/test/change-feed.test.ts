@@ -65,6 +65,16 @@ it('a change that was lost on its way makes everything forgotten, once it cannot
   expect(heard).toEqual(['/behind', '/', '/later']);
 });
 
+it('a change whose process ends before it is written is missed by the others', async () => {
+  const ended = { ...log, append: () => new Promise<void>(() => {}) };
+  createChangeFeed({ log: ended, replica: 'ended', clock: () => now, onChange: () => {}, onError: () => {} }).note(['/lost']);
+  await waitFor('its number to be drawn', async () => (await log.newest()) === 1);
+  await log.append('there', ['/behind']);
+  await hear('/behind');
+  now += 11_000;
+  await hear('/');
+});
+
 it('a change that comes late, behind any number of others, is heard of', async () => {
   const number = await lose();
   for (let count = 0; count < 120; count += 1) await log.append('there', [`/${count}`]);

@@ -104,6 +104,12 @@ describe('If-Match of put', () => {
   });
 });
 
+it('a body that something on the way has cut, and given another length, replaces nothing', async () => {
+  await put('/l/long', 'the old content');
+  expect((await put('/l/long', 'the new', { 'X-File-Size': '15' })).headers['x-error-code']).toBe('CONTENT_CORRUPT');
+  expect(await readFile(`${folder}/long`, 'utf8')).toBe('the old content');
+});
+
 describe('who uploads without a gateway', () => {
   it('needs a login of ours', async () => {
     expect((await put('/l/in', 'text')).json()).toMatchObject({ code: 200, message: 'success' });

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { passThrough } from '../src/domain/testing/pass-through.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
+import { aliasDriver } from '../src/drivers/alias/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
 let installation: Installation;
@@ -11,11 +13,13 @@ let one: Replica;
 let two: Replica;
 /** Keeps listings for half an hour. */
 const cached = createTestDriver('Cached', ['listNames', 'statMany']);
+const late = createTestDriver('Late');
+const dry = createTestDriver('Dry', ['makeDirectory', 'write']);
 let last = 0;
 
 beforeAll(async () => {
   installation = await openInstallation();
-  one = await installation.open([cached.definition, passThrough]);
+  one = await installation.open([cached.definition, passThrough, late.definition, dry.definition, aliasDriver]);
   two = await installation.open([cached.definition, passThrough]);
 });
 afterAll(() => installation?.close());
@@ -83,6 +87,30 @@ describe('a storage that stands on another', () => {
     expect(statusOf(id + 1)).toBe(`no storage is mounted at ${inner}`);
     const back = await writeInner(id, `i${id}`);
     expect(await names(one, outer, back)).toEqual(['first']);
+  });
+
+  it('takes what a storage takes that could not be opened when it was', async () => {
+    let isAway = true;
+    late.onOpen(async () => {
+      if (isAway) throw storageError('STORAGE_UNAVAILABLE');
+    });
+    const id = 10 * ++last;
+    await installation.writeStorage({ _id: id, mount_path: '/dry', driver: 'Dry' });
+    await installation.writeStorage({ _id: id + 1, mount_path: '/late', driver: 'Late' });
+    const addition = JSON.stringify({ paths: '/dry\n/late', write_conflict_policy: 'first' });
+    const opened = await installation.writeStorage({ _id: id + 2, mount_path: '/both', driver: 'Alias', addition });
+    expect(await names(one, '/both', opened)).toEqual(['dry', 'late']);
+    await expect(make('/both/late/made')).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
+    isAway = false;
+    const again = await installation.writeStorage({ _id: id + 1, mount_path: '/late', driver: 'Late', modified: new Date() });
+    expect(await names(one, '/both', again)).toEqual(['dry', 'late']);
+    await waitFor('it to take folders', () =>
+      make('/both/late/made').then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await names(one, '/late')).toEqual(['made']);
   });
 
   it('shows another storage that takes the place of the one below', async () => {

@@ -21,13 +21,18 @@ export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequ
   };
 }
 
-/** Bytes that a raw body will have: its own length, or what the client says beforehand; undefined when neither is known. */
+/**
+ * Bytes that a raw body will have: its own length, or what the client says beforehand; undefined when neither is known.
+ *
+ * @throws AppError CONTENT_CORRUPT: something on the way has cut the body, and given it another length
+ */
 export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
   const announced = headers['content-length'] ?? headers['x-file-size'];
   if (typeof announced !== 'string' || announced === '') return undefined;
   const size = Number(announced);
   if (!/^\d+$/.test(announced) || !Number.isSafeInteger(size))
     throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be a number of bytes');
+  if (Number(headers['x-file-size']) > size) throw new AppError('CONTENT_CORRUPT', 'the content is shorter than X-File-Size says');
   return size;
 }
 

@@ -35,6 +35,8 @@ const MAX_TOLD_LENGTH = 32 * 1024;
 
 export function createChangeFeed({ log, replica, onChange, clock, onError }: ChangeFeedOptions): ChangeFeed {
   const unwritten = new Set<string>();
+  /** Of what is unwritten: drawn with the first of it, so that the others miss what ends with this process. */
+  let drawn: Promise<number> | undefined;
   /** Every change up to this number was heard of, or given up. */
   let heardUpTo = 0;
   /** Those beyond that were heard of. */
@@ -50,8 +52,10 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
     if (unwritten.size === 0) return;
     const paths = namedOf(unwritten);
     unwritten.clear();
+    const number = drawn;
+    drawn = undefined;
     try {
-      await log.append(replica, paths);
+      await log.append(replica, paths, number);
     } catch (error) {
       onError(error);
       for (const path of paths) unwritten.add(path);
@@ -102,6 +106,9 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
   return {
     note(paths) {
       for (const path of paths) unwritten.add(path);
+      drawn ??= log.draw();
+      // Told where it is used.
+      drawn.catch(() => undefined);
       writeSoon(WRITE_PAUSE_MS);
     },
     async start() {

@@ -3,7 +3,10 @@ import { type CounterRecord, type EntryChangeRecord, type Models, makeIndexes, r
 /** What changed, in the store: for replicas that the bus does not reach. */
 export interface ChangeLog {
   init(): Promise<void>;
-  append(replica: string, paths: readonly string[]): Promise<void>;
+  /** The number of changes that are written soon. */
+  draw(): Promise<number>;
+  /** @param number as it was drawn; absent: it is drawn now */
+  append(replica: string, paths: readonly string[], number?: Promise<number>): Promise<void>;
   /** The greatest number that was drawn for a change, written or not; 0 when there was none. */
   newest(): Promise<number>;
   /**
@@ -17,10 +20,12 @@ const COUNTER = 'entry-changes';
 
 /** @param clock milliseconds since 1970, by the store, which removes them by its time */
 export function createChangeLog({ entryChanges, fsCounters }: Models, clock: () => number): ChangeLog {
+  const draw = () => raiseCounter(fsCounters, COUNTER);
   return {
     init: () => makeIndexes(entryChanges),
-    async append(replica, paths) {
-      await entryChanges.create({ _id: await raiseCounter(fsCounters, COUNTER), replica, paths: [...paths], at: new Date(clock()) });
+    draw,
+    async append(replica, paths, number = draw()) {
+      await entryChanges.create({ _id: await number, replica, paths: [...paths], at: new Date(clock()) });
     },
     newest: async () => (await fsCounters.findById(COUNTER).lean<CounterRecord>())?.value ?? 0,
     since: (number) =>

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import type { EntryName } from '@wharf/paths';
 import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
@@ -398,4 +400,31 @@ it('what is stored is told also where the store is away when its room is to be s
   const upload = await beginUpload(memory.operation(), request('/f'));
   await expect(upload.store(bytesOf('text'))).rejects.toThrow('the store does not answer');
   expect([await memory.textOf('/f'), memory.published]).toEqual(['text', ['/f']]);
+});
+
+it('what takes the place of a known file is dated later, also where its storage promises nothing of dates', async () => {
+  const store = createTestDriver('Undated');
+  const dates: (Date | undefined)[] = [];
+  const definition: DriverDefinition = {
+    ...store.definition,
+    async open(...given) {
+      const driver = await store.definition.open(...given);
+      const { write, ...operations } = operationsOf(driver);
+      return decorated({
+        ...operations,
+        traits: { ...driver.traits, modTimeStepMs: undefined },
+        write: async (file, content, options) => {
+          dates.push(options.modifiedAt);
+          if (!write) throw new Error('it takes no files');
+          return write(file, content, options);
+        },
+      });
+    },
+  };
+  const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Undated' }] });
+  const known = { name: 'f' as EntryName, isDirectory: false, sizeBytes: 4, modifiedAt: new Date('2100-01-01T00:00:00Z') };
+  const upload = await beginUpload(memory.operation(), request('/f'));
+  await upload.store(bytesOf('text'), undefined, known);
+  await upload.store(bytesOf('text'), undefined, { ...known, version: '1' });
+  expect(dates).toEqual([new Date('2100-01-01T00:00:01Z'), undefined]);
 });

@@ -151,14 +151,16 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   };
 }
 
+/** A storage that promises nothing of dates may keep some: a gateway whose root is none of its storages, an Alias of which one folder takes none. */
+const UNKNOWN_STEP_MS = 1_000;
+
 /**
  * The date of a file that takes the place of another one. Where nothing but date and size tells the two apart it is a later one: a storage may count
  * whole seconds, in which many can be written.
  */
 function dateBehind({ modifiedAt, version, hashes }: Entry, wanted: Date | undefined, { traits }: StorageDriver): Date | undefined {
-  const stepMs = traits.modTimeStepMs;
-  if (stepMs === undefined || version !== undefined || hashes !== undefined) return wanted;
-  return new Date(Math.max(wanted?.getTime() ?? Date.now(), modifiedAt.getTime() + stepMs));
+  if (version !== undefined || hashes !== undefined) return wanted;
+  return new Date(Math.max(wanted?.getTime() ?? Date.now(), modifiedAt.getTime() + (traits.modTimeStepMs ?? UNKNOWN_STEP_MS)));
 }
 
 /** Whether a content goes to its storage in one call with others: a small one that is held to nothing but its size. */

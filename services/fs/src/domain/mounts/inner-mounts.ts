@@ -31,7 +31,7 @@ export interface InnerMounts {
   release(outer: Base): void;
   /** The configuration has changed: what stands on another storage than before is opened anew, and what stands on that. */
   applied(bases: readonly Base[]): void;
-  /** A storage was opened anew: so is what stands on it. */
+  /** A storage was opened anew, or could not be opened before: what stands on it is opened anew. */
   reopened(base: Base): void;
   /** Where else in the tree changes at these paths show. */
   shownAt(paths: readonly VirtualPath[]): readonly VirtualPath[];

@@ -238,7 +238,11 @@ function createConnection(
       return openStorage(definition, connection.addition, surroundingsOf(connection, inner, options));
     },
     lend: (opened) => loans.lend(storage._id, opened, (enter) => monitor.watch(opened, enter)),
-    onOpened: () => report(WORKING),
+    onOpened(hasFailed) {
+      report(WORKING);
+      // What opened without it is without its operations and its traits.
+      if (hasFailed) inner.reopened(connection.base);
+    },
     onFailure(error, isLast) {
       options.onError(error, connection.storage);
       if (isLast) return;

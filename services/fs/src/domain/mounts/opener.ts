@@ -44,7 +44,8 @@ export interface OpenerOptions {
   readonly after: (ms: number, run: () => void) => () => void;
   readonly open: () => Promise<StorageDriver>;
   readonly lend: (opened: StorageDriver) => Loan;
-  readonly onOpened: () => void;
+  /** @param hasFailed opening it had failed before */
+  readonly onOpened: (hasFailed: boolean) => void;
   /** @param isLast another one has taken its place, or it was closed: nobody waits for it */
   readonly onFailure: (error: unknown, isLast: boolean) => void;
   /** Told what went wrong on closing. */
@@ -76,9 +77,9 @@ export function createOpener(options: OpenerOptions): Opener {
         throw closedError();
       }
       const loan = options.lend(opened);
-      failure = undefined;
       isOpen = true;
-      options.onOpened();
+      options.onOpened(failure !== undefined);
+      failure = undefined;
       return loan;
     } catch (error) {
       const isLast = !isWanted();
