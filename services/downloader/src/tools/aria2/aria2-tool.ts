@@ -61,6 +61,10 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     'bt-enable-lpd': 'false',
     'rpc-save-upload-metadata': 'false',
     'check-certificate': 'true',
+    // aria2 keeps the cookies and logins of all its downloads together, and has logins of its own (.netrc): those of one user are none of another's.
+    header: 'Cookie:',
+    'http-auth-challenge': 'false',
+    'no-netrc': 'true',
   });
   const forget = async (method: string, id: string) => {
     try {
