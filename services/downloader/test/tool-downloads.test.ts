@@ -25,6 +25,12 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
       content: content(1000),
       async handle(request, response) {
         if (request.url === '/quick') return false;
+        if (request.url === '/asked') {
+          response.setHeader('Set-Cookie', 'session=mine; Path=/; Max-Age=3600');
+          if (request.headers.authorization !== undefined) return false;
+          response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="asked"' }).end();
+          return true;
+        }
         if (request.url === '/show.torrent') {
           const seeds = `${server.url}/seeds/`;
           response.end(Buffer.concat([torrent.content.subarray(0, -1), Buffer.from(`8:url-list${seeds.length}:${seeds}e`)]));
@@ -85,6 +91,18 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
       place.fs.files.clear();
       if (again) await replica.retry(id);
     }
+    await replica.close();
+  });
+
+  it('have nothing of the cookies and logins of others, nor of those of aria2 itself', async () => {
+    const replica = await place.open();
+    const address = `${server.url}/asked`;
+    await replica.until(await replica.add(address.replace('//', '//ann:secret@'), 'aria2'), { state: 2 });
+    await replica.until(await replica.add(address, 'aria2'), { state: 7 });
+    const asked = server.requests.filter(({ path }) => path === '/asked').map(({ headers }) => headers);
+    expect(asked[0]?.authorization).toBe(`Basic ${btoa('ann:secret')}`);
+    expect(asked.slice(1).length).toBeGreaterThan(0);
+    for (const { authorization, cookie } of asked.slice(1)) expect([authorization, cookie || undefined]).toEqual([undefined, undefined]);
     await replica.close();
   });
 

@@ -49,8 +49,11 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
       ...['no-conf=false', 'quiet=true', 'file-allocation=none', `listen-port=${peerPort}`],
       // Those of its own lead nowhere: it is told of another one with each download.
       ...['http', 'https', 'ftp'].map((kind) => `${kind}-proxy=http://127.0.0.1:9`),
+      // So it remembers logins for each server, and has one of its own for all.
+      ...['http-auth-challenge=true', 'http-user=aria2', 'http-passwd=its-own'],
     ];
     await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 });
+    await writeFile(join(dir.path, '.netrc'), 'machine 127.0.0.1 login aria2 password its-own\n', { mode: 0o600 });
     const url = `http://127.0.0.1:${port}`;
     const start = () =>
       startProcess({

@@ -61,6 +61,15 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     'bt-enable-lpd': 'false',
     'rpc-save-upload-metadata': 'false',
     'check-certificate': 'true',
+    // aria2 keeps the cookies and logins of all its downloads together: those of one user are none of another's. Nor are those of its own, which it says to
+    // every server, or to those in its .netrc; of FTP these are its defaults.
+    header: 'Cookie:',
+    'http-auth-challenge': 'false',
+    'no-netrc': 'true',
+    'http-user': '',
+    'http-passwd': '',
+    'ftp-user': 'anonymous',
+    'ftp-passwd': 'ARIA2USER@',
   });
   const forget = async (method: string, id: string) => {
     try {

@@ -8,6 +8,9 @@ const MAX_CONNECTIONS = 8;
 const REDIRECTS = [301, 302, 303, 307, 308];
 /** Of a server that sends the whole file where a range was asked for: so much is read and dropped. */
 const MAX_SKIPPED_BYTES = 8 * 1024 * 1024;
+/** For so long a server that did not answer is asked for no sizes, in milliseconds: each listing waited for it. */
+const UNANSWERED_MS = 5 * 60_000;
+const MAX_UNANSWERED = 1_000;
 
 /** A body that waits to be read. */
 export interface FetchedBody {
@@ -22,6 +25,8 @@ export interface FetchedBody {
 export class UrlClient {
   readonly #egress: Egress;
   readonly #client: GuardedClient;
+  /** Until when servers, by their origin, are not asked for sizes. */
+  readonly #unanswered = new Map<string, number>();
 
   constructor(egress: Egress) {
     this.#egress = egress;
@@ -32,7 +37,8 @@ export class UrlClient {
   async size(url: URL, options: CallOptions): Promise<number | undefined> {
     const answer = await this.#ask('HEAD', url, {}, options);
     answer.destroy();
-    return answer.statusCode === 200 ? lengthOf(answer) : undefined;
+    // Programs that make a file when it is asked for often say 0 here: the file would be shown, and copied, as empty.
+    return (answer.statusCode === 200 && lengthOf(answer)) || undefined;
   }
 
   /** @param end exclusive; undefined: to the end. @throws AppError ENTRY_NOT_FOUND | STORAGE_UNAVAILABLE | RANGE_NOT_SATISFIABLE */
@@ -55,13 +61,10 @@ export class UrlClient {
   async #ask(method: string, first: URL, headers: Record<string, string>, { signal }: CallOptions): Promise<Answer> {
     let url = this.#egress.parseUrl(first.href);
     for (let hops = 0; ; hops++) {
-      const answer = await this.#client.request({
-        url,
-        method,
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        signal,
-        isBulk: method === 'GET',
-      });
+      const asked = { url, method, headers: { ...headers, 'accept-encoding': 'identity' }, signal, isBulk: method === 'GET' };
+      const answer = await (method === 'HEAD'
+        ? this.#unlessUnanswered(url, () => this.#client.request(asked))
+        : this.#client.request(asked));
       const { location } = answer.headers;
       if (!REDIRECTS.includes(answer.statusCode ?? 0) || location === undefined) return answer;
       answer.destroy();
@@ -71,6 +74,22 @@ export class UrlClient {
         throw new AppError('PERMISSION_DENIED', 'the server of the file leads from https to http');
       }
       url = next;
+    }
+  }
+
+  async #unlessUnanswered({ origin }: URL, ask: () => Promise<Answer>): Promise<Answer> {
+    if ((this.#unanswered.get(origin) ?? 0) > performance.now()) {
+      throw new AppError('STORAGE_UNAVAILABLE', 'the server of the file did not answer a moment ago');
+    }
+    try {
+      return await ask();
+    } catch (error) {
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED')) {
+        this.#unanswered.set(origin, performance.now() + UNANSWERED_MS);
+        const [oldest] = this.#unanswered.keys();
+        if (this.#unanswered.size > MAX_UNANSWERED && oldest !== undefined) this.#unanswered.delete(oldest);
+      }
+      throw error;
     }
   }
 }

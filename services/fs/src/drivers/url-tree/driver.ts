@@ -63,13 +63,24 @@ export class UrlTreeDriver implements StorageDriver {
   async read(path: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
     this.#begin(options);
     const file = this.#getFile(path);
-    const entry = await this.#describe(nameAt(path), file, options);
+    try {
+      return await this.#open(nameAt(path), file, range, options);
+    } catch (error) {
+      // What the server said of the size may be of an earlier file, or no more than a guess.
+      if (!this.#forgetSize(file, error)) throw error;
+      return await this.#open(nameAt(path), file, range, options);
+    }
+  }
+
+  async #open(name: EntryName, file: UrlFile, range: ByteRange | undefined, options: CallOptions): Promise<FileContent> {
+    const entry = await this.#describe(name, file, options);
     const size = entry.sizeBytes;
     const { start, end } = resolveRange(range, size ?? Number.POSITIVE_INFINITY);
     if (start === end) return { entry, [Symbol.asyncIterator]: () => nothing(options) };
     const body = await this.#client.get(file.url, start, end === size || end === Number.POSITIVE_INFINITY ? undefined : end, options);
     if (size !== undefined && body.sizeBytes !== undefined && body.sizeBytes !== size) {
       body.answer.destroy();
+      if (file.sizeBytes === undefined) this.#sizes.set(file, body.sizeBytes);
       throw new AppError('CONTENT_CORRUPT', `the file has ${body.sizeBytes} bytes where it is, not ${size}`);
     }
     const known = Math.min(end, body.sizeBytes ?? Number.POSITIVE_INFINITY);
@@ -102,6 +113,14 @@ export class UrlTreeDriver implements StorageDriver {
     const node = this.#get(path);
     if (node instanceof Map) throw storageError('IS_A_DIRECTORY');
     return node;
+  }
+
+  /** After an error that a wrong size makes: whether another one may be known now. */
+  #forgetSize(file: UrlFile, error: unknown): boolean {
+    if (file.sizeBytes !== undefined || !this.#sizes.has(file)) return false;
+    // The one of the answer is known by now.
+    if (AppError.is(error, 'CONTENT_CORRUPT')) return true;
+    return AppError.is(error, 'RANGE_NOT_SATISFIABLE') && this.#sizes.delete(file);
   }
 
   async #describe(name: EntryName, node: UrlNode, options: CallOptions): Promise<Entry> {
@@ -142,7 +161,7 @@ async function* bytesOf({ answer, skipBytes }: FetchedBody, length: number, { si
       throwIfAborted(signal);
       if (missing === 0) return;
     }
-    if (Number.isFinite(missing) || !answer.complete) throw new AppError('STORAGE_UNAVAILABLE', 'the file breaks off');
+    if ((missing !== 0 && Number.isFinite(missing)) || !answer.complete) throw new AppError('STORAGE_UNAVAILABLE', 'the file breaks off');
   } catch (error) {
     if (signal?.aborted) throw abortError(signal);
     throw AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', 'the file breaks off', { cause: error });

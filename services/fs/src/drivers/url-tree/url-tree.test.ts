@@ -7,6 +7,8 @@ import { urlTreeDriver } from './index.ts';
 
 const CONTENT = pattern(300_000);
 let server: HttpServer;
+/** Bytes of /grows. */
+let grown = 1000;
 const egress = createEgress(
   createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }),
   createEgressPolicy({ audience: 'user', allow: ['127.0.0.1'], forbidden: [] }),
@@ -25,6 +27,19 @@ beforeAll(async () => {
       }
       case '/whole':
         return void response.writeHead(200, { 'content-length': CONTENT.byteLength }).end(request.method === 'HEAD' ? undefined : CONTENT);
+      case '/grows': {
+        if (Number(first ?? 0) >= grown) return void response.writeHead(416).end();
+        const part = CONTENT.subarray(Number(first ?? 0), grown);
+        const range = first === undefined ? {} : { 'content-range': `bytes ${first}-${grown - 1}/${grown}` };
+        response.writeHead(first === undefined ? 200 : 206, { ...range, 'content-length': part.byteLength });
+        return void response.end(request.method === 'HEAD' ? undefined : part);
+      }
+      case '/head-0':
+        return void response
+          .writeHead(200, { 'content-length': request.method === 'HEAD' ? 0 : 5 })
+          .end(request.method === 'HEAD' ? '' : 'bytes');
+      case '/empty':
+        return void response.writeHead(200, { 'content-length': 0 }).end();
       case '/unsized':
         response.write(CONTENT.subarray(0, 1000));
         return void response.end(CONTENT.subarray(1000));
@@ -117,6 +132,42 @@ describe('UrlTree', () => {
       expect((await entriesIn(driver, '/')).map(({ sizeBytes }) => sizeBytes)).toEqual([CONTENT.byteLength, undefined, 7]);
     expect(server.requests() - before).toBe(2);
     await refuses('CONTENT_CORRUPT', driver.read(at('/c')));
+  });
+
+  it('a file that has another size by now is read as it is', async () => {
+    const driver = await open(['f:@/grows', 'w:1000:@/grows'], { head_size: true });
+    const read = async (range?: { offsetBytes: number; lengthBytes?: number }) =>
+      (await collect(await driver.read(at('/f'), range))).byteLength;
+    expect(await read()).toBe(1000);
+    grown = 3000;
+    expect([await read({ offsetBytes: 2000 }), await read()]).toEqual([1000, 3000]);
+    await refuses('CONTENT_CORRUPT', driver.read(at('/w')));
+    grown = 2000;
+    expect([await read({ offsetBytes: 500 }), await read()]).toEqual([1500, 2000]);
+    expect(await driver.stat(at('/f'))).toMatchObject({ sizeBytes: 2000 });
+  });
+
+  it('a file of which its server says at first that it is empty is read, and an empty one is none that breaks off', async () => {
+    const driver = await open(['f:@/head-0', 'e:@/empty'], { head_size: true });
+    expect(text(await collect(await driver.read(at('/e'))))).toBe('');
+    expect(text(await collect(await driver.read(at('/f'))))).toBe('bytes');
+  });
+
+  it('a server that fails is not waited for by each listing', async () => {
+    const failing = await startHttpServer((_, response) => void response.destroy());
+    onTestFinished(() => failing.stop());
+    const driver = await open(
+      [...['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((name) => `${name}:${failing.url}/${name}`), 'z:@/whole'],
+      {
+        head_size: true,
+      },
+    );
+    const sizes = async () => (await entriesIn(driver, '/')).map(({ sizeBytes }) => sizeBytes);
+    const expected = [...Array(10).fill(undefined), CONTENT.byteLength];
+    expect(await sizes()).toEqual(expected);
+    const asked = failing.requests();
+    expect(await sizes()).toEqual(expected);
+    expect(failing.requests()).toBe(asked);
   });
 
   it('a file of unknown size ends where its server says, and one that breaks off fails', async () => {
