@@ -25,3 +25,10 @@ it('whoever has many to wait for waits behind these, and others do not', async (
   await Promise.all(many);
   expect(taken).toHaveLength(21);
 });
+
+it('of one owner no more wait than may, and others do all the same', async () => {
+  const takeTurn = createFairTurns({ max: 3, refusal: 'too many wait' });
+  const asked = ['many', 'many', 'many', 'many', 'many', 'many', 'one'].map((owner) => takeTurn(owner).then(() => owner));
+  const taken = (await Promise.allSettled(asked)).map((turn) => (turn.status === 'fulfilled' ? turn.value : turn.reason.code));
+  expect(taken).toEqual(['many', 'many', 'many', 'many', 'OVERLOADED', 'OVERLOADED', 'one']);
+});

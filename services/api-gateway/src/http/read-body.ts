@@ -25,13 +25,16 @@ const WEIGHT = { ofByte: 4, ofValue: 512 } as const;
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
-const takeTurn = createFairTurns();
+/** So many of one user or address wait for that: more than are answered at a time. */
+const MAX_WAITING = 250;
+
+const takeTurn = createFairTurns({ max: MAX_WAITING, refusal: 'too much of yours waits to be read: try again in a moment' });
 
 const NO_BODY: RawInput['body'] = { kind: 'none' };
 
 /** The turns of one request. */
 export interface RequestTurns {
-  /** Waits until something so long may be looked at. @throws AppError CANCELLED: the client has gone meanwhile */
+  /** Waits until something so long may be looked at. @throws AppError OVERLOADED | CANCELLED: the client has gone meanwhile */
   come(lengthBytes: number): Promise<void>;
   /** Whether there was something to wait for. */
   haveCome(): boolean;
