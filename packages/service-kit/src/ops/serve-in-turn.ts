@@ -15,7 +15,7 @@ const UNCOUNTED_BYTES = 16 * 1024;
 
 /** Requests that wait on a connection beyond which it is one of those that flood. */
 const MANY_WAITING = 16;
-/** What the requests of all connections may weigh in one turn of the event loop, counted in the same way: some 5 ms. */
+/** What the requests of all connections may weigh in one turn of the event loop, counted in the same way, but each as a short one at least: 128 of these. */
 const MAX_WEIGHT_OF_TURN_BYTES = 512 * 1024;
 
 /** Requests of one connection that wait, and what they weigh. */
@@ -43,7 +43,7 @@ export function serveInTurn(request: IncomingMessage, response: ServerResponse, 
   const { socket } = request;
   const line = LINES.get(socket);
   const weightBytes = Math.max(0, weightOf(request) - (line?.waiting ? 0 : UNCOUNTED_BYTES));
-  if (weightBytes > 0) countOfTurn(weightBytes, onFlood);
+  countOfTurn(Math.max(weightBytes, REQUEST_BYTES), onFlood);
   // Node gives an answer its socket when its turn has come.
   if (response.socket) begin();
   // Else it is of what came with the request that was too much.
