@@ -16,11 +16,11 @@ const takeTurn = createTurns();
 let shortOfTurn = 0;
 let turn = 0;
 
-/** Who is told of short pieces that are too many. */
-export interface OnShortPieces {
-  /** Where those of this body are too many for a turn. */
-  ofBody(): void;
-  /** Where those of all bodies are, once in a turn. */
+/** Who is told of what takes too much of a turn of the event loop: short pieces of bodies, and heads. */
+export interface OnFlood {
+  /** Where those of this connection are too many for a turn. */
+  ofConnection(): void;
+  /** Where those of all are, once in a turn. */
   ofAll(): void;
 }
 
@@ -31,7 +31,7 @@ export interface OnShortPieces {
  * So are those that come while nobody takes any, also of a body that is not chunked, whose client sends them one by one: each takes far more memory than it
  * has bytes.
  */
-export function pacePieces(message: IncomingMessage, onShort?: OnShortPieces): void {
+export function pacePieces(message: IncomingMessage, onShort?: OnFlood): void {
   const { 'transfer-encoding': encoding, 'content-length': length } = message.headers;
   if (encoding === undefined && length === undefined) return;
   const push = gathering(message, message.push.bind(message), encoding !== undefined);
@@ -68,7 +68,7 @@ export function pacePieces(message: IncomingMessage, onShort?: OnShortPieces): v
 }
 
 /** @returns counts a short piece of a body */
-function createCount({ ofBody, ofAll }: OnShortPieces): () => void {
+function createCount({ ofConnection, ofAll }: OnFlood): () => void {
   let ofTurn = turn;
   let short = 0;
   return () => {
@@ -80,7 +80,7 @@ function createCount({ ofBody, ofAll }: OnShortPieces): () => void {
     shortOfTurn += 1;
     short = ofTurn === turn ? short + 1 : 1;
     ofTurn = turn;
-    if (short === MAX_PIECES) ofBody();
+    if (short === MAX_PIECES) ofConnection();
     if (shortOfTurn === MAX_SHORT_OF_TURN) ofAll();
   };
 }

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { waitFor } from '@wharf/harness';
 import { accountsChanged } from '@wharf/models';
 import { PERMISSION } from '@wharf/rights';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type Gateway, openGateway } from './gateway.ts';
 
 let gateway: Gateway;
@@ -61,4 +62,42 @@ it.each([
   gateway.kit.bus.publish(accountsChanged, { revision: 0 });
   expect(await slow.finish()).toMatchObject({ code });
   expect(madeBy(id)).toMatchObject(code === 401 ? [] : [{ permission: 0 }]);
+});
+
+const FIELDS = 3_000;
+const fields = 'a&'.repeat(FIELDS);
+
+it.each([
+  ['queries', `GET /api/public/settings?${fields} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ['forms', `POST /api/public/settings HTTP/1.1\r\nHost: x\r\nContent-Length: ${fields.length}\r\n\r\n${fields}`],
+])('of long %s that come at once no two are read in one turn of the event loop', async (_what, request) => {
+  const { hostname, port } = new URL(gateway.base);
+  const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname));
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  const ask = (text: string) => {
+    for (const socket of sockets) socket.write(text);
+    return Promise.all(sockets.map((socket) => once(socket, 'data')));
+  };
+  // Each connection has been taken by then.
+  await ask('GET /ping HTTP/1.1\r\nHost: x\r\n\r\n');
+  let ofTurn = 0;
+  let most = 0;
+  vi.stubGlobal(
+    'URLSearchParams',
+    class extends URLSearchParams {
+      constructor(text: string) {
+        if (ofTurn === 0)
+          setImmediate(() => {
+            ofTurn = 0;
+          });
+        ofTurn += 1;
+        most = Math.max(most, ofTurn);
+        super(text);
+      }
+    },
+  );
+  onTestFinished(() => void vi.unstubAllGlobals());
+  await ask(request);
+  expect(most).toBeGreaterThan(FIELDS / 2);
+  expect(most).toBeLessThan(2 * FIELDS);
 });

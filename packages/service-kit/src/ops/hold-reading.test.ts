@@ -61,6 +61,23 @@ describe.runIf(process.platform === 'linux')('many connections that send thousan
   });
 });
 
+// Elsewhere there is one address of loopback.
+it.runIf(process.platform === 'linux').each([
+  ['one behind the other', Math.floor(PIECE_BYTES / 1_400), `${'a:b\r\n'.repeat(190)}`],
+  ['short ones', 1, ''],
+  ['large ones', 1, `a: ${'b'.repeat(28_000)}\r\n`],
+])('many connections that send heads at once, %s, are read in turns with others', async (_how, count, headers) => {
+  const { begun, connected } = await listen();
+  const floods: Socket[] = [];
+  for (let index = 0; index < 3 * FLOODS; index += 1) floods.push((await connected('127.0.0.1')).on('error', () => undefined));
+  const other = await connected('127.0.0.2');
+  await asked(other, '/before');
+  // All of it is there before the server reads any.
+  for (const [index, socket] of floods.entries()) socket.write(`GET /${index} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`.repeat(count));
+  await asked(other, '/other');
+  expect(new Set(begun.slice(0, begun.indexOf('/other'))).size).toBeLessThan(2.5 * FLOODS);
+});
+
 it('one whose turn has come keeps it, and the next one has its own, also where others flood in each turn', async () => {
   const server = new Server();
   const { ofAll } = holdReading(server)(new IncomingMessage(new Socket()));

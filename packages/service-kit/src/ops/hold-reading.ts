@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { OnShortPieces } from '@wharf/pace';
+import type { OnFlood } from '@wharf/pace';
 import { plainAddress } from '../http/plain-address.ts';
 import { createSocketLine } from './socket-line.ts';
 
@@ -23,9 +23,9 @@ const UNKNOWN_EACH = 2;
  * connections are read again one by one, of each address in turn, so that whoever has many waits behind these and not the others. Those that had their turn
  * and flooded nothing come first, those that have sent too many tiny chunks come last. One whose turn has come is read, whatever comes on others in it.
  *
- * @returns what is told of bodies in tiny chunks. Where those of all are too many, nothing more is read in this turn
+ * @returns what is told of bodies in tiny chunks, and of heads. Where those of all are too much, nothing more is read in this turn
  */
-export function holdReading(server: Server): (request: IncomingMessage) => OnShortPieces {
+export function holdReading(server: Server): (request: IncomingMessage) => OnFlood {
   /** With their addresses. */
   const sockets = new Map<Socket, string>();
   const flooding = new WeakSet<Socket>();
@@ -88,7 +88,7 @@ export function holdReading(server: Server): (request: IncomingMessage) => OnSho
     });
   });
   return (request) => ({
-    ofBody() {
+    ofConnection() {
       const { socket } = request;
       if (flooding.has(socket)) return;
       flooding.add(socket);

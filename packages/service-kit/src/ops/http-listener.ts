@@ -56,11 +56,13 @@ export async function listenHttp(
   const maxHeaders = MAX_HEADERS + (share ? 0 : ADDED.headers);
   let isDraining = false;
   const take: http.RequestListener = (request, response) => {
-    pacePieces(request, onShortPieces(request));
-    serveInTurn(request, response, () => {
+    const onFlood = onFloodOf(request);
+    pacePieces(request, onFlood);
+    const begin = () => {
       if (isDraining) response.shouldKeepAlive = false;
       if (!refuseAmbiguous(request, response, maxHeaders)) handler(request, response);
-    });
+    };
+    serveInTurn(request, response, begin, onFlood);
   };
   const server = http.createServer(
     {
@@ -74,7 +76,7 @@ export async function listenHttp(
     take,
   );
   server.on('checkExpectation', take);
-  const onShortPieces = holdReading(server);
+  const onFloodOf = holdReading(server);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // One more is kept than is taken, so that a request with too many is known for it.
   server.maxHeadersCount = maxHeaders + 1;

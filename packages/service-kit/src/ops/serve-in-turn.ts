@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { cutOff } from '@wharf/pace';
+import { cutOff, type OnFlood } from '@wharf/pace';
 
 /** Requests of one connection that may wait behind the one that is answered. Browsers send none ahead. */
 const MAX_WAITING = 100;
@@ -13,6 +13,11 @@ const TEXT_BYTES = 64;
 /** What the first one that waits on a connection may weigh without being counted, in bytes: far more than those of browsers. */
 const UNCOUNTED_BYTES = 16 * 1024;
 
+/** Requests that wait on a connection beyond which it is one of those that flood. */
+const MANY_WAITING = 16;
+/** What the requests of all connections may weigh in one turn of the event loop, counted in the same way, but each as a short one at least: 128 of these. */
+const MAX_WEIGHT_OF_TURN_BYTES = 512 * 1024;
+
 /** Requests of one connection that wait, and what they weigh. */
 interface Line {
   waiting: number;
@@ -21,6 +26,7 @@ interface Line {
 
 const LINES = new WeakMap<Socket, Line>();
 let weightOfAllBytes = 0;
+let weightOfTurnBytes = 0;
 
 /**
  * Begins the requests of a connection one after the other, each when the answer to the one before is out. Node hands them on as they are read, up to 80,000 in
@@ -31,23 +37,33 @@ let weightOfAllBytes = 0;
  * known here.
  *
  * @param begin answers the request. It is not called where the client has gone before
+ * @param onFlood is told where the requests of a turn weigh too much, and which connections have many that wait
  */
-export function serveInTurn(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
-  // Node gives an answer its socket when its turn has come.
-  if (response.socket) {
-    begin();
-    return;
-  }
+export function serveInTurn(request: IncomingMessage, response: ServerResponse, begin: () => void, onFlood?: OnFlood): void {
   const { socket } = request;
-  // Of what came with the request that was too much.
-  if (socket.destroyed) return;
-  const line = LINES.get(socket) ?? openLine(socket);
-  const weightBytes = Math.max(0, weightOf(request) - (line.waiting === 0 ? UNCOUNTED_BYTES : 0));
+  const line = LINES.get(socket);
+  const weightBytes = Math.max(0, weightOf(request) - (line?.waiting ? 0 : UNCOUNTED_BYTES));
+  countOfTurn(Math.max(weightBytes, REQUEST_BYTES), onFlood);
+  // Node gives an answer its socket when its turn has come.
+  if (response.socket) begin();
+  // Else it is of what came with the request that was too much.
+  else if (!socket.destroyed) queue(request, response, { line: line ?? openLine(socket), weightBytes, begin, onFlood });
+}
+
+interface Queued {
+  readonly line: Line;
+  readonly weightBytes: number;
+  readonly begin: () => void;
+  readonly onFlood: OnFlood | undefined;
+}
+
+function queue({ socket }: IncomingMessage, response: ServerResponse, { line, weightBytes, begin, onFlood }: Queued): void {
   if (line.waiting >= MAX_WAITING || weightOfAllBytes + weightBytes > MAX_WEIGHT_BYTES) {
     cutOff(socket);
     return;
   }
   line.waiting += 1;
+  if (line.waiting === MANY_WAITING) onFlood?.ofConnection();
   weigh(line, weightBytes);
   socket.pause();
   const take = () => {
@@ -59,6 +75,16 @@ export function serveInTurn(request: IncomingMessage, response: ServerResponse, 
   };
   // Many short answers in a row would be one long turn.
   response.once('socket', () => setImmediate(take));
+}
+
+function countOfTurn(bytes: number, onFlood: OnFlood | undefined): void {
+  if (weightOfTurnBytes === 0)
+    setImmediate(() => {
+      weightOfTurnBytes = 0;
+    });
+  const isTooMuch = weightOfTurnBytes < MAX_WEIGHT_OF_TURN_BYTES && weightOfTurnBytes + bytes >= MAX_WEIGHT_OF_TURN_BYTES;
+  weightOfTurnBytes += bytes;
+  if (isTooMuch) onFlood?.ofAll();
 }
 
 function openLine(socket: Socket): Line {

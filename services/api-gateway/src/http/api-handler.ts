@@ -11,6 +11,7 @@ import {
   forPeople,
   nameError,
   sayWhenToComeAgain,
+  shareKeyOf,
   siteUrlOf,
   successEnvelope,
 } from '@wharf/service-kit';
@@ -19,7 +20,7 @@ import { type Access, AnswerWithMessage, type Route } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
 import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
-import { readBody } from './read-body.ts';
+import { readBody, turnsOf } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
 import { beforeRefusal, sendJson, sendPieces } from './send-answer.ts';
 import { writeJson } from './write-json.ts';
@@ -101,11 +102,13 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const address = parts.proxies.clientAddress(request);
       const hold = parts.held.of(response, caller, address);
       const holdMade = parts.made.of(response, caller, address);
-      const reading = { isNeeded: route.takes === 'body', refusal, hold, holdMade };
+      const turns = turnsOf(request, shareKeyOf({ identity: caller?.identity, address }));
+      const reading = { turns, isNeeded: route.takes === 'body', refusal, hold, holdMade };
       const body = hasBody ? await readBody(request, reading) : ({ kind: 'none' } as const);
-      // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
-      if (isBodyToCome) caller = await admit();
+      await turns.come(query.length);
       const call = route.prepare({ query, body });
+      // Whoever sends it slowly, or much, may have been logged out meanwhile, or have other rights.
+      if (isBodyToCome || turns.haveCome()) caller = await admit();
       const context = new RequestContext(parts, request, response, caller, hold);
       const result = await parts.calls.during(
         caller,

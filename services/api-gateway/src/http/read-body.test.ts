@@ -5,6 +5,7 @@ import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { readBody } from './read-body.ts';
 
 const MIB = 1024 * 1024;
+const turns = { come: async () => {} };
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -29,7 +30,7 @@ it('the parser of the platform, which takes long for each +, is given a form wit
     },
   );
   const text = `a+b=+c%2B+d&é=${'+'.repeat(1_000)}`;
-  const body = await readBody(formOf(text), { isNeeded: true, hold: () => {}, holdMade: () => {} });
+  const body = await readBody(formOf(text), { turns, isNeeded: true, hold: () => {}, holdMade: () => {} });
   expect(body).toEqual({ kind: 'form', fields: [...new Original(text)] });
   expect(given).toHaveLength(2);
   expect(given.join('')).not.toContain('+');
@@ -39,7 +40,7 @@ it('what holds no more ends the reading', async () => {
   const hold = () => {
     throw new Error('no room');
   };
-  await expect(readBody(formOf('a=b'), { isNeeded: true, hold, holdMade: () => {} })).rejects.toThrow('no room');
+  await expect(readBody(formOf('a=b'), { turns, isNeeded: true, hold, holdMade: () => {} })).rejects.toThrow('no room');
 });
 
 it('a piece of a body is not kept: a client decides how many there are', async () => {
@@ -47,7 +48,7 @@ it('a piece of a body is not kept: a client decides how many there are', async (
   request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
   const text = JSON.stringify({ path: `/${'é'.repeat(5_000)}` });
   const held: number[] = [];
-  const read = readBody(request, { isNeeded: true, hold: (bytes) => held.push(bytes), holdMade: () => {} });
+  const read = readBody(request, { turns, isNeeded: true, hold: (bytes) => held.push(bytes), holdMade: () => {} });
   await setImmediate();
   for (const byte of Buffer.from(text)) {
     const piece = Buffer.from([byte]);
@@ -73,7 +74,7 @@ it.each([
   });
   onTestFinished(() => allocate.mockRestore());
   const held: number[] = [];
-  const read = readBody(request, { isNeeded: true, hold: (bytes) => held.push(bytes), holdMade: () => {} });
+  const read = readBody(request, { turns, isNeeded: true, hold: (bytes) => held.push(bytes), holdMade: () => {} });
   for (let sent = 0; sent < most; sent += 50_000) request.push(Buffer.alloc(Math.min(50_000, most - sent), 'a'));
   request.push(null);
   await read;

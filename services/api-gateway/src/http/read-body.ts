@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { createTurns } from '@wharf/pace';
+import { createFairTurns } from '@wharf/pace';
 import { freeChunk } from '@wharf/service-kit';
 import type { RawInput } from '../api/decode-input.ts';
 import { parseJson } from '../api/parse-json.ts';
@@ -16,8 +16,8 @@ const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 /** A JSON body, or the rest of a refused one, must have come within this time, in milliseconds. */
 const BODY_TIMEOUT_MS = 30_000;
 
-/** Larger bodies are read one in each turn of the event loop, in bytes: many at once would add up. */
-const MAX_AT_ONCE_BYTES = 64 * 1024;
+/** What is longer is read one in each turn of the event loop, bodies and queries, in bytes: the fields of 60 KiB take 20 ms, and those of many at once would add up. */
+const MAX_AT_ONCE_BYTES = 4 * 1024;
 
 /** What is made of a body, and of what it asks for, while its call goes on: for each byte, and for each value or field of it, in bytes. Measured, rounded up. */
 const WEIGHT = { ofByte: 4, ofValue: 512 } as const;
@@ -25,21 +25,52 @@ const WEIGHT = { ofByte: 4, ofValue: 512 } as const;
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
-const takeTurn = createTurns();
+/** So many of one user or address wait for that: more than are answered at a time. */
+const MAX_WAITING = 250;
+
+const takeTurn = createFairTurns({ max: MAX_WAITING, refusal: 'too much of yours waits to be read: try again in a moment' });
 
 const NO_BODY: RawInput['body'] = { kind: 'none' };
+
+/** The turns of one request. */
+export interface RequestTurns {
+  /** Waits until something so long may be looked at. @throws AppError OVERLOADED | CANCELLED: the client has gone meanwhile */
+  come(lengthBytes: number): Promise<void>;
+  /** Whether there was something to wait for. */
+  haveCome(): boolean;
+}
+
+/** @param owner who sent the request: what others sent has its turn in between */
+export function turnsOf({ socket }: IncomingMessage, owner: string): RequestTurns {
+  let haveCome = false;
+  return {
+    haveCome: () => haveCome,
+    async come(lengthBytes) {
+      if (lengthBytes <= MAX_AT_ONCE_BYTES) return;
+      haveCome = true;
+      await takeTurn(owner);
+      if (socket.destroyed) throw new AppError('CANCELLED', 'the client went away');
+    },
+  };
+}
 
 /**
  * Reads the body of a JSON route. It is JSON when its content type says so, or when it has no content type and begins like JSON. Else it is
  * a form.
  *
- * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
+ * @param options.turns is waited for before what came is looked at. @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
  * @param options.hold is called with the bytes of the room that is made for it, `options.holdMade` with those that what is made of it takes
  * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` and `holdMade` throw
  */
 export async function readBody(
   request: IncomingMessage,
-  options: { isNeeded: boolean; refusal?: string | undefined; hold: Hold; holdMade: Hold },
+  options: {
+    turns: Pick<RequestTurns, 'come'>;
+    isNeeded: boolean;
+    refusal?: string | undefined;
+    hold: Hold;
+    holdMade: Hold;
+  },
 ): Promise<RawInput['body']> {
   const type = (request.headers['content-type'] ?? '').trim().toLowerCase();
   const isJson = /^application\/(?:json|[\w.+-]+\+json)(?:\s*;|$)/.test(type);
@@ -48,7 +79,7 @@ export async function readBody(
     if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', options.refusal ?? 'EOF');
     return NO_BODY;
   }
-  if (bytes.length > MAX_AT_ONCE_BYTES) await takeTurn();
+  await options.turns.come(bytes.length);
   const weigh = (values: number) => options.holdMade(bytes.length * WEIGHT.ofByte + values * WEIGHT.ofValue);
   if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))))
     return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON', weigh) };
