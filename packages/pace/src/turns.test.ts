@@ -18,7 +18,7 @@ it.each([10, 20, 40])('of %i who ask at once no two have the same turn of the ev
 it('whoever has many to wait for waits behind these, and others do not', async () => {
   const taken: string[] = [];
   const takeTurn = createFairTurns();
-  const take = (owner: string) => takeTurn(owner).then(() => taken.push(owner));
+  const take = (owner: string) => takeTurn(owner, 16).then(() => taken.push(owner));
   const many = Array.from({ length: 20 }, () => take('many'));
   await take('one');
   expect(taken.length).toBeLessThan(5);
@@ -28,7 +28,7 @@ it('whoever has many to wait for waits behind these, and others do not', async (
 
 it('of one owner no more wait than may, and others do all the same', async () => {
   const takeTurn = createFairTurns({ max: 3, refusal: 'too many wait' });
-  const asked = ['many', 'many', 'many', 'many', 'many', 'many', 'one'].map((owner) => takeTurn(owner).then(() => owner));
+  const asked = ['many', 'many', 'many', 'many', 'many', 'many', 'one'].map((owner) => takeTurn(owner, 16).then(() => owner));
   const taken = (await Promise.allSettled(asked)).map((turn) => (turn.status === 'fulfilled' ? turn.value : turn.reason.code));
   expect(taken).toEqual(['many', 'many', 'many', 'many', 'OVERLOADED', 'OVERLOADED', 'one']);
 });

@@ -14,22 +14,20 @@ export function createTurns(): () => Promise<void> {
   };
 }
 
-/** Turns between two that are taken: what is done in them is long, and in each turn of the event loop Node takes one new connection. */
-const BETWEEN = 16;
-
 /**
  * The same between owners, who have their turns by turns: whoever has a thousand to wait for waits behind these, and not the others.
  *
  * @param queue how many of one owner may wait, and what is said to the rest, by OVERLOADED; without it any number waits
+ * @returns `between` is how many turns are left to others after this one: in each of them Node takes one new connection
  */
-export function createFairTurns(queue?: Queue): (owner: string) => Promise<void> {
+export function createFairTurns(queue?: Queue): (owner: string, between: number) => Promise<void> {
   const inTurn = createFairPlaces(1, queue);
-  return (owner) =>
+  return (owner, between) =>
     new Promise((resolve, reject) => {
       const turn = inTurn(owner, async () => {
         await setImmediate();
         resolve();
-        for (let turn = 0; turn < BETWEEN; turn += 1) await setImmediate();
+        for (let turn = 0; turn < between; turn += 1) await setImmediate();
       });
       turn.catch(reject);
     });

@@ -25,6 +25,8 @@ const WEIGHT = { ofByte: 4, ofValue: 512 } as const;
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
+/** Turns that are left to others after one, by its length, and at most. */
+const MAX_BETWEEN = 16;
 /** So many of one user or address wait for that: more than are answered at a time. */
 const MAX_WAITING = 250;
 
@@ -48,7 +50,7 @@ export function turnsOf({ socket }: IncomingMessage, owner: string): RequestTurn
     async come(lengthBytes) {
       if (lengthBytes <= MAX_AT_ONCE_BYTES) return;
       haveCome = true;
-      await takeTurn(owner);
+      await takeTurn(owner, Math.min(lengthBytes / MAX_AT_ONCE_BYTES, MAX_BETWEEN));
       if (socket.destroyed) throw new AppError('CANCELLED', 'the client went away');
     },
   };
