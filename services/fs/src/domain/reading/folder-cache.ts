@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace, isYounger } from '@wharf/pace';
-import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
+import { createPace, isYounger, memoryBytes } from '@wharf/pace';
+import { type EntryName, type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
@@ -30,6 +30,11 @@ const LEFT_LISTINGS = 64;
 const LETTER_BYTES = 2;
 /** Entries that take more are those of a long folder. */
 const LONG_BYTES = 512 * 1024;
+/** Long folders of this machine that are listed with all their entries at a time, of all storages together: by the letters of their names, in bytes. */
+const LISTED_BYTES = memoryBytes() / 4;
+const LISTED_BYTES_PER_LETTER = 5;
+/** How long one waits for its turn, in milliseconds. */
+const LISTED_WAIT_MS = 30_000;
 
 /** Reads folders, and keeps of them what their storage allows. */
 export interface FolderCache {
@@ -83,8 +88,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const drivers = numberDrivers();
   const policies = rememberPolicies();
   const underWay = createListingsUnderWay(kept);
-  const turnsOf = createLongTurns();
-  const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
+  const longTurns = createLongTurns();
+  const { usableNames, readNames } = createNameReads(kept, longTurns.of, onListed);
 
   const keepMsOf = ({ mount, path }: Located<Mount>): number =>
     mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
@@ -122,9 +127,9 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     // Without the caller's signal: others may join.
     const abort = new AbortController();
     const load = turns
-      .list(driver, located.path, abort.signal)
-      .then(async (listed) => {
-        onListed(treePathOf(key), { names: await turns.use(listed, listed.names, abort.signal) });
+      .list(located.path, abort.signal)
+      .then(({ listed, names }) => {
+        onListed(treePathOf(key), { names });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
         if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
@@ -151,7 +156,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      const turns = entryTurns(turnsOf(driver), options);
+      const turns = entryTurns(longTurns, driver, options);
       const listed = await readEntries(key, located, driver, options, turns);
       return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
@@ -210,45 +215,68 @@ function createListingsUnderWay(kept: KeptFolders) {
   };
 }
 
-/** The turns with long folders of each storage. */
-function createLongTurns(): (driver: StorageDriver) => Lane {
+interface LongTurns {
+  /** Those of one storage. */
+  of(driver: StorageDriver): Lane;
+  /** Those of all, with all entries: they go on, and hold them, though whoever began one has gone, and gave back the room for it. */
+  readonly listings: Lane;
+}
+
+/** The turns with long folders. */
+function createLongTurns(): LongTurns {
   const known = new WeakMap<StorageDriver, Lane>();
-  return (driver) => {
-    const turns = known.get(driver) ?? createLane(LONG_FOLDERS);
-    known.set(driver, turns);
-    return turns;
+  return {
+    listings: createLane({ size: LISTED_BYTES, share: LISTED_BYTES / 2, waitMs: LISTED_WAIT_MS }),
+    of(driver) {
+      const turns = known.get(driver) ?? createLane(LONG_FOLDERS);
+      known.set(driver, turns);
+      return turns;
+    },
   };
+}
+
+/** A listing, and all of its names. */
+interface NamedListing {
+  readonly listed: ListedEntries;
+  readonly names: readonly EntryName[];
 }
 
 /** Without the signal of the caller: others may join. */
 interface EntryTurns {
   readonly caller: string | undefined;
   /** A long folder of this machine in its turn: its names come as one text. */
-  list(driver: StorageDriver, path: MountPath, signal: AbortSignal): Promise<ListedEntries>;
+  list(path: MountPath, signal: AbortSignal): Promise<NamedListing>;
   /** Makes a list of the names, in their turn where there are many. */
   use<Result>(listed: ListedEntries, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-function entryTurns(turns: Lane, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
+function entryTurns(longTurns: LongTurns, driver: StorageDriver, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
+  const turns = longTurns.of(driver);
+  const use: EntryTurns['use'] = (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work());
   return {
     caller,
-    async list(driver, path, signal) {
+    use,
+    async list(path, signal) {
       let longBytes = 0;
       const beforeNames = (bytes: number) => {
         longBytes = bytes;
         throw new AppError('CANCELLED', 'a long folder is listed in its turn');
       };
       try {
-        return await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
+        const listed = await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
+        return { listed, names: await use(listed, listed.names, signal) };
       } catch (error) {
         if (longBytes === 0) throw error;
-        return turns.run({ caller, signal }, () => {
-          take?.(longBytes / LETTER_BYTES);
-          return readListedEntries(driver.list(path, { caller, signal }));
-        });
+        const letters = longBytes / LETTER_BYTES;
+        const listAll = async () => {
+          take?.(letters);
+          const listed = await readListedEntries(driver.list(path, { caller, signal }));
+          return { listed, names: await listed.names() };
+        };
+        const room = Math.min(LISTED_BYTES, LISTED_BYTES_PER_LETTER * letters);
+        return turns.run({ caller, signal }, () => longTurns.listings.run({ caller, signal }, listAll, room));
       }
     },
-    use: (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work()),
   };
 }
 
