@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace, isYounger, memoryBytes } from '@wharf/pace';
+import { createPace, isYounger } from '@wharf/pace';
 import { type EntryName, type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
-import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { listInTurn, throughLongFolder } from '../../driver-contract/long-listings.ts';
+import { type CallOptions, type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -26,15 +27,8 @@ export interface ReadFolderOptions {
 const LONG_FOLDERS = { size: 4, share: 2 } as const;
 /** Listings that go on though all who waited for them have gone: whoever asks again finds them kept. Others end. */
 const LEFT_LISTINGS = 64;
-/** What a letter of a name takes where one of the text is not Latin, as drivers count them. */
-const LETTER_BYTES = 2;
 /** Entries that take more are those of a long folder. */
 const LONG_BYTES = 512 * 1024;
-/** Long folders of this machine that are listed with all their entries at a time, of all storages together: by the letters of their names, in bytes. */
-const LISTED_BYTES = memoryBytes() / 4;
-const LISTED_BYTES_PER_LETTER = 5;
-/** How long one waits for its turn, in milliseconds. */
-const LISTED_WAIT_MS = 30_000;
 
 /** Reads folders, and keeps of them what their storage allows. */
 export interface FolderCache {
@@ -88,8 +82,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
   const drivers = numberDrivers();
   const policies = rememberPolicies();
   const underWay = createListingsUnderWay(kept);
-  const longTurns = createLongTurns();
-  const { usableNames, readNames } = createNameReads(kept, longTurns.of, onListed);
+  const turnsOf = createLongTurns();
+  const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
 
   const keepMsOf = ({ mount, path }: Located<Mount>): number =>
     mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
@@ -156,7 +150,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      const turns = entryTurns(longTurns, driver, options);
+      const turns = entryTurns(turnsOf(driver), driver, options);
       const listed = await readEntries(key, located, driver, options, turns);
       return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
@@ -215,23 +209,13 @@ function createListingsUnderWay(kept: KeptFolders) {
   };
 }
 
-interface LongTurns {
-  /** Those of one storage. */
-  of(driver: StorageDriver): Lane;
-  /** Those of all, with all entries: they go on, and hold them, though whoever began one has gone, and gave back the room for it. */
-  readonly listings: Lane;
-}
-
-/** The turns with long folders. */
-function createLongTurns(): LongTurns {
+/** The turns with long folders of each storage. */
+function createLongTurns(): (driver: StorageDriver) => Lane {
   const known = new WeakMap<StorageDriver, Lane>();
-  return {
-    listings: createLane({ size: LISTED_BYTES, share: LISTED_BYTES / 2, waitMs: LISTED_WAIT_MS }),
-    of(driver) {
-      const turns = known.get(driver) ?? createLane(LONG_FOLDERS);
-      known.set(driver, turns);
-      return turns;
-    },
+  return (driver) => {
+    const turns = known.get(driver) ?? createLane(LONG_FOLDERS);
+    known.set(driver, turns);
+    return turns;
   };
 }
 
@@ -250,32 +234,27 @@ interface EntryTurns {
   use<Result>(listed: ListedEntries, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-function entryTurns(longTurns: LongTurns, driver: StorageDriver, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
-  const turns = longTurns.of(driver);
+function entryTurns(turns: Lane, driver: StorageDriver, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
   const use: EntryTurns['use'] = (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work());
   return {
     caller,
     use,
-    async list(path, signal) {
-      let longBytes = 0;
-      const beforeNames = (bytes: number) => {
-        longBytes = bytes;
-        throw new AppError('CANCELLED', 'a long folder is listed in its turn');
+    list(path, signal) {
+      let isTurn = false;
+      const list = async (options: CallOptions): Promise<NamedListing> => {
+        const listed = await readListedEntries(driver.list(path, options));
+        return { listed, names: await (isTurn ? listed.names() : use(listed, listed.names, signal)) };
       };
-      try {
-        const listed = await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
-        return { listed, names: await use(listed, listed.names, signal) };
-      } catch (error) {
-        if (longBytes === 0) throw error;
-        const letters = longBytes / LETTER_BYTES;
-        const listAll = async () => {
-          take?.(letters);
-          const listed = await readListedEntries(driver.list(path, { caller, signal }));
-          return { listed, names: await listed.names() };
-        };
-        const room = Math.min(LISTED_BYTES, LISTED_BYTES_PER_LETTER * letters);
-        return turns.run({ caller, signal }, () => longTurns.listings.run({ caller, signal }, listAll, room));
-      }
+      // It goes on to its end, and holds all of it, though whoever began it has gone, and gave back the room for it.
+      return listInTurn({ caller, signal }, list, (letters, options, listAll) =>
+        turns.run(options, () =>
+          throughLongFolder(letters, options, () => {
+            isTurn = true;
+            take?.(letters);
+            return listAll();
+          }),
+        ),
+      );
     },
   };
 }
