@@ -1,6 +1,6 @@
 import { makeIndexes, modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
-import { defineRpcService, forAdmins, forServices, type Service, type ServiceKit } from '@wharf/service-kit';
+import { createOneByOne, defineRpcService, forAdmins, forServices, type Service, type ServiceKit } from '@wharf/service-kit';
 import { createRule } from './api/create-rule.ts';
 import { createStorage } from './api/create-storage.ts';
 import { deleteRule } from './api/delete-rule.ts';
@@ -71,17 +71,19 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     onError: (error) => kit.logger.warn({ err: error }, 'the first storage is configured when fs is there'),
   });
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
+  /** Each of these holds all storages or rules for a moment, an import for as long as it writes. */
+  const [reading, importing] = [createOneByOne(), createOneByOne()];
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
-      listStorages: forAdmins(listStorages(storages)),
+      listStorages: forAdmins(reading.call(listStorages(storages))),
       getStorage: forAdmins(getStorage(storages)),
       createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock }))),
       updateStorage: forAdmins(counted(updateStorage(storages, starter, announceChange, clock))),
       deleteStorage: forAdmins(counted(deleteStorage(storages, starter, announceChange))),
       enableStorage: forAdmins(counted(enableStorage(storages, starter, announceChange))),
       disableStorage: forAdmins(counted(disableStorage(storages, starter, announceChange))),
-      reloadStorages: forAdmins(counted(reloadStorages(storages, starter, announceChange))),
+      reloadStorages: forAdmins(reading.call(counted(reloadStorages(storages, starter, announceChange)))),
       reportStorageStatus: forServices(counted(reportStorageStatus(storages, announceChange))),
       keepStorageItem: forServices(counted(keepStorageItem(storages, announceChange))),
       reportIndexProgress: forServices(reportIndexProgress(settings)),
@@ -93,13 +95,13 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       setRpcDownloadTool: forAdmins(counted(setRpcDownloadTool(tools))),
       setTorrentTool: forAdmins(counted(setTorrentTool(tools))),
       setTransmissionTool: forAdmins(counted(setTransmissionTool(tools))),
-      listRules: forAdmins(listRules(rules)),
-      getRule: forAdmins(getRule(rules)),
+      listRules: forAdmins(reading.call(listRules(rules))),
+      getRule: forAdmins(reading.call(getRule(rules))),
       createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
-      updateRule: forAdmins(counted(updateRule(rules, announceChange, findUsers))),
+      updateRule: forAdmins(reading.call(counted(updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
-      exportConfiguration: forAdmins(exportConfiguration(configuration)),
-      importConfiguration: forAdmins(counted(importConfiguration({ ...configuration, counters, starter, announceChange }))),
+      exportConfiguration: forAdmins(reading.stream(exportConfiguration(configuration))),
+      importConfiguration: forAdmins(importing.call(counted(importConfiguration({ ...configuration, counters, starter, announceChange })))),
     }),
     async start() {
       await Promise.all([makeIndexes(models.storages), makeIndexes(models.rules)]);

@@ -1,5 +1,5 @@
 import { AuthServiceDefinition } from '@wharf/proto/auth';
-import { defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
+import { createOneByOne, defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
 import type { AuthParts } from '../parts.ts';
 import type { AuthStores } from '../store/stores.ts';
 import { addSshKey } from './add-ssh-key.ts';
@@ -65,7 +65,7 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
       audited('app_password_deleted', deleteAppPassword(appPasswords), ({ id }) => ({ target: `app password ${id}` })),
     ),
     checkCredential: forServices(checkCredential(appPasswords)),
-    listUsers: forAdmins(listUsers(accounts)),
+    listUsers: forAdmins(createOneByOne().call(listUsers(accounts))),
     getUser: forAdmins(getUser(accounts)),
     createUser: forAdmins(audited('user_created', createUser(accounts), describeUser)),
     updateUser: forAdmins(audited('user_updated', updateUser(accounts), describeUser)),

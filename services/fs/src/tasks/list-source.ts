@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
+import { listInTurn } from '../driver-contract/long-listings.ts';
 import { type Entry, supports } from '../driver-contract/storage-driver.ts';
 import { MAX_WALKED_ENTRIES, tooMany } from '../driver-contract/walk-bound.ts';
 import { manifestEntry } from './manifest.ts';
@@ -89,14 +90,16 @@ async function listFolder(placement: PlacementRun, path: string): Promise<void> 
   const ends = await placement.ends();
   const isAllowed = permissionIn(ends, placement, path);
   const folder = below(ends.from.located.path, path);
-  for await (const entry of ends.from.driver.list(folder, { signal: run.signal, isPatient: true })) {
-    if (!isAllowed(entry.name)) {
-      state.denied += 1;
-      continue;
+  await listInTurn({ signal: run.signal, isPatient: true }, async (options) => {
+    for await (const entry of ends.from.driver.list(folder, options)) {
+      if (!isAllowed(entry.name)) {
+        state.denied += 1;
+        continue;
+      }
+      await manifest.append(manifestEntry(`${path}/${entry.name}`, entry));
+      count(state, entry);
     }
-    await manifest.append(manifestEntry(`${path}/${entry.name}`, entry));
-    count(state, entry);
-  }
+  });
   run.progress({ totalBytes: state.totalBytes });
 }
 

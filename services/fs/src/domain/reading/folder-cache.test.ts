@@ -348,3 +348,36 @@ it.each(['name', 'modified'])(
     expect((await read(() => undefined)).names).toEqual(['a']);
   },
 );
+
+it('a long folder that is listed for nobody any more is listed to its end before one of another storage', async () => {
+  const gate = Promise.withResolvers<void>();
+  const told: string[] = [];
+  const drivers = ['One', 'Other'].map((name) => {
+    const driver = createTestDriver(name);
+    const store = driver.storeOf();
+    const list = store.list.bind(store);
+    store.list = async function* (path, options = {}) {
+      options.beforeNames?.(Number.MAX_SAFE_INTEGER);
+      told.push(`${name} begins`);
+      if (name === 'One') await gate.promise;
+      yield* list(path, options);
+      told.push(`${name} ends`);
+    };
+    return { ...driver, store };
+  });
+  const storages = drivers.map(({ definition }) => ({ driver: definition.name, mount_path: `/${definition.name}`, order_by: 'modified' }));
+  const memory = await openTree({ drivers: drivers.map(({ definition }) => definition), storages });
+  for (const { store } of drivers) await store.write(mpath('/d/a'), bytesOf('a'), { overwrite: true });
+  const leaver = new AbortController();
+  const read = (name: string, signal?: AbortSignal) =>
+    memory.folderCache.read(locate(memory.snapshot, vpath(`/${name}/d`)), { refresh: false, signal, caller: name });
+  const left = refusalOf(read('One', leaver.signal));
+  await expect.poll(() => told).toEqual(['One begins']);
+  leaver.abort();
+  expect((await left)[0]).toBe('CANCELLED');
+  const other = read('Other');
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  gate.resolve();
+  expect((await other).names).toEqual(['a']);
+  expect(told).toEqual(['One begins', 'One ends', 'Other begins', 'Other ends']);
+});

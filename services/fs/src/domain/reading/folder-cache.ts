@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { createPace, isYounger } from '@wharf/pace';
-import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
+import { type EntryName, type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
-import { type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { listInTurn, throughLongFolder } from '../../driver-contract/long-listings.ts';
+import { type CallOptions, type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -26,8 +27,6 @@ export interface ReadFolderOptions {
 const LONG_FOLDERS = { size: 4, share: 2 } as const;
 /** Listings that go on though all who waited for them have gone: whoever asks again finds them kept. Others end. */
 const LEFT_LISTINGS = 64;
-/** What a letter of a name takes where one of the text is not Latin, as drivers count them. */
-const LETTER_BYTES = 2;
 /** Entries that take more are those of a long folder. */
 const LONG_BYTES = 512 * 1024;
 
@@ -122,9 +121,9 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     // Without the caller's signal: others may join.
     const abort = new AbortController();
     const load = turns
-      .list(driver, located.path, abort.signal)
-      .then(async (listed) => {
-        onListed(treePathOf(key), { names: await turns.use(listed, listed.names, abort.signal) });
+      .list(located.path, abort.signal)
+      .then(({ listed, names }) => {
+        onListed(treePathOf(key), { names });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
         if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
@@ -151,7 +150,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      const turns = entryTurns(turnsOf(driver), options);
+      const turns = entryTurns(turnsOf(driver), driver, options);
       const listed = await readEntries(key, located, driver, options, turns);
       return listed.inOrder(order, (sort) => turns.use(listed, sort));
     },
@@ -220,35 +219,43 @@ function createLongTurns(): (driver: StorageDriver) => Lane {
   };
 }
 
+/** A listing, and all of its names. */
+interface NamedListing {
+  readonly listed: ListedEntries;
+  readonly names: readonly EntryName[];
+}
+
 /** Without the signal of the caller: others may join. */
 interface EntryTurns {
   readonly caller: string | undefined;
   /** A long folder of this machine in its turn: its names come as one text. */
-  list(driver: StorageDriver, path: MountPath, signal: AbortSignal): Promise<ListedEntries>;
+  list(path: MountPath, signal: AbortSignal): Promise<NamedListing>;
   /** Makes a list of the names, in their turn where there are many. */
   use<Result>(listed: ListedEntries, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-function entryTurns(turns: Lane, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
+function entryTurns(turns: Lane, driver: StorageDriver, { caller, beforeNames: take }: ReadFolderOptions): EntryTurns {
+  const use: EntryTurns['use'] = (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work());
   return {
     caller,
-    async list(driver, path, signal) {
-      let longBytes = 0;
-      const beforeNames = (bytes: number) => {
-        longBytes = bytes;
-        throw new AppError('CANCELLED', 'a long folder is listed in its turn');
+    use,
+    list(path, signal) {
+      let isTurn = false;
+      const list = async (options: CallOptions): Promise<NamedListing> => {
+        const listed = await readListedEntries(driver.list(path, options));
+        return { listed, names: await (isTurn ? listed.names() : use(listed, listed.names, signal)) };
       };
-      try {
-        return await readListedEntries(driver.list(path, { beforeNames, caller, signal }));
-      } catch (error) {
-        if (longBytes === 0) throw error;
-        return turns.run({ caller, signal }, () => {
-          take?.(longBytes / LETTER_BYTES);
-          return readListedEntries(driver.list(path, { caller, signal }));
-        });
-      }
+      // It goes on to its end, and holds all of it, though whoever began it has gone, and gave back the room for it.
+      return listInTurn({ caller, signal }, list, (letters, options, listAll) =>
+        turns.run(options, () =>
+          throughLongFolder(letters, options, () => {
+            isTurn = true;
+            take?.(letters);
+            return listAll();
+          }),
+        ),
+      );
     },
-    use: (listed, work, signal) => (listed.bytes > LONG_BYTES ? turns.run({ caller, signal }, work) : work()),
   };
 }
 

@@ -75,8 +75,11 @@ export class DiskReads {
     return this.#inFolder(path, (folder) => {
       const size = onlyShort === 'by its size' ? longSize(folder.stat()) : undefined;
       if (size !== undefined) return { version: undefined, names: '', tooLong: size, stats: new Float64Array() };
-      const names = this.#readNames(folder, this.#showsHidden || seesAll);
-      const tooLong = onlyShort ? longLength(names) : undefined;
+      const showsHidden = this.#showsHidden || seesAll;
+      const isLong = onlyShort !== 'by its size';
+      const letters = onlyShort === 'by its names' ? this.#countLetters(folder, showsHidden) : 0;
+      const names = letters > LONG_LENGTH ? [] : this.#readNames(folder, showsHidden, isLong);
+      const tooLong = letters > LONG_LENGTH ? letters : onlyShort ? longLength(names) : undefined;
       if (tooLong !== undefined) return { version: undefined, names: '', tooLong, stats: new Float64Array() };
       return { version: undefined, names: names.join('/'), stats: this.#statAll(folder, names.slice(0, statCount)) };
     });
@@ -220,12 +223,23 @@ export class DiskReads {
     }
   }
 
-  #readNames(folder: HeldFolder, showsHidden: boolean): EntryName[] {
-    return sortNames(fs.readdirSync(folder.prefix).filter((name): name is EntryName => this.#isListed(folder, name, showsHidden)));
+  /** @param isLong there may be many: they are read some at a time */
+  #readNames(folder: HeldFolder, showsHidden: boolean, isLong = false): EntryName[] {
+    const names: EntryName[] = [];
+    for (const name of isLong ? namesOf(direntsOf(folder.prefix)) : fs.readdirSync(folder.prefix))
+      if (this.#isListed(folder, name, showsHidden)) names.push(name);
+    return sortNames(names);
+  }
+
+  /** Of all names together, none of which is kept: what a thread has read stays in its heap until it reads again. */
+  #countLetters(folder: HeldFolder, showsHidden: boolean): number {
+    let letters = 0;
+    for (const { name } of direntsOf(folder.prefix)) if (this.#isListed(folder, name, showsHidden)) letters += name.length + 1;
+    return letters;
   }
 
   /** Left out: what no path can name, our own files, and hidden ones unless they are shown. */
-  #isListed(folder: HeldFolder, name: string, showsHidden = this.#showsHidden): boolean {
+  #isListed(folder: HeldFolder, name: string, showsHidden = this.#showsHidden): name is EntryName {
     if (name.startsWith('.')) {
       if (isReservedName(name)) {
         if (isBesideName(name)) void this.#temp.sweepOne(folder, name);
@@ -296,6 +310,10 @@ function* direntsOf(folder: string): Generator<fs.Dirent, void> {
   } finally {
     open.closeSync();
   }
+}
+
+function* namesOf(dirents: Iterable<fs.Dirent>): Generator<string, void> {
+  for (const { name } of dirents) yield name;
 }
 
 function lstatOrGone(place: string): fs.Stats | undefined {

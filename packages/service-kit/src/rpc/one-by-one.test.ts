@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import type { Call } from './call.ts';
+import { createOneByOne } from './one-by-one.ts';
+
+const callOf = (signal = new AbortController().signal): Call => ({
+  ...{ identity: undefined, requestId: '', revisions: { auth: 0, admin: 0 } },
+  signal,
+});
+
+it('a call begins when the one before it is over, also one whose answer comes in pieces, and not where its caller has gone', async () => {
+  const turns = createOneByOne();
+  const begun: string[] = [];
+  const first = Promise.withResolvers<string>();
+  const begin = turns.call((name: string) => {
+    begun.push(name);
+    return name === 'first' ? first.promise : Promise.resolve(name);
+  });
+  const pieces = turns.stream(async function* (name: string) {
+    begun.push(name);
+    yield* ['a', 'b'];
+  });
+  const leaver = new AbortController();
+  const answers = [begin('first', callOf()), begin('second', callOf(leaver.signal)), begin('third', callOf())];
+  const gone = expect(answers[1]).rejects.toThrow('left');
+  leaver.abort(new Error('left'));
+  await gone;
+  const stream = pieces('pieces', callOf());
+  const piece = stream.next();
+  const last = begin('last', callOf());
+  expect(begun).toEqual(['first']);
+  first.resolve('done');
+  expect([await answers[0], await answers[2], (await piece).value]).toEqual(['done', 'third', 'a']);
+  expect(begun).toEqual(['first', 'third', 'pieces']);
+  await stream.return();
+  expect([await last, begun.at(-1)]).toEqual(['last', 'last']);
+});
+
+it('an answer in pieces that nobody takes any more keeps nobody waiting', async () => {
+  const turns = createOneByOne();
+  const caller = new AbortController();
+  const stream = turns.stream(async function* () {
+    yield* ['a', 'b'];
+  })({}, callOf(caller.signal));
+  await stream.next();
+  const next = turns.call(async () => 'next')({}, callOf());
+  caller.abort();
+  expect(await next).toBe('next');
+});

@@ -1,0 +1,36 @@
+import { createFairPlaces, unlessAborted } from '@wharf/pace';
+import type { Call } from './call.ts';
+
+/** Lets one call go on at a time, of those that each hold much in memory. One whose caller goes while it waits is not begun. */
+export interface OneByOne {
+  call<Request, Answer>(handle: (request: Request, call: Call) => Promise<Answer>): (request: Request, call: Call) => Promise<Answer>;
+  /** The same, until its caller has all of the answer or has gone. */
+  stream<Request, Answer>(
+    handle: (request: Request, call: Call) => AsyncIterable<Answer>,
+  ): (request: Request, call: Call) => AsyncGenerator<Answer, void>;
+}
+
+/** All in one queue. */
+const OWNER = '';
+
+export function createOneByOne(): OneByOne {
+  const places = createFairPlaces(1);
+  return {
+    call: (handle) => (request, call) => places(OWNER, () => handle(request, call), call.signal),
+    stream: (handle) =>
+      async function* (request, call) {
+        const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const untilOver = () => {
+          begun.resolve();
+          return unlessAborted(call.signal, over.promise);
+        };
+        places(OWNER, untilOver, call.signal).catch(begun.reject);
+        try {
+          await begun.promise;
+          yield* handle(request, call);
+        } finally {
+          over.resolve();
+        }
+      },
+  };
+}

@@ -1,0 +1,48 @@
+import { AppError } from '@wharf/errors';
+import { memoryBytes } from '@wharf/pace';
+import { createLane } from './lane.ts';
+import type { CallOptions } from './storage-driver.ts';
+
+/** What those together may take that are gone through at a time, in bytes, and what one takes by the letters of its names. */
+const ROOM_BYTES = memoryBytes() / 4;
+const BYTES_PER_LETTER = 5;
+/** What a letter of a name takes where one of the text is not Latin, as drivers count them. */
+const LETTER_BYTES = 2;
+const WAIT_MS = 30_000;
+const listings = createLane({ size: ROOM_BYTES, share: ROOM_BYTES / 2, waitMs: WAIT_MS });
+/** One of those who wait as long as it takes, so that others wait for one of them at most. */
+const patient = createLane({ size: 1, share: 1 });
+
+/**
+ * Goes through all entries of a long folder of this machine, whose names are held until the end, in a turn of all storages together.
+ *
+ * @throws AppError OVERLOADED: the turn did not come in time | CANCELLED; what the work throws
+ */
+export function throughLongFolder<Result>(letters: number, options: CallOptions, work: () => Promise<Result>): Promise<Result> {
+  const run = () => listings.run(options, work, Math.min(ROOM_BYTES, BYTES_PER_LETTER * letters));
+  return options.isPatient ? patient.run(options, run) : run();
+}
+
+/**
+ * Lists a folder, in a turn where it is a long one of this machine.
+ *
+ * @param list is called again then; nothing was listed before
+ * @param inTurn as throughLongFolder(). @throws what list and inTurn throw
+ */
+export async function listInTurn<Result>(
+  options: CallOptions,
+  list: (options: CallOptions) => Promise<Result>,
+  inTurn: typeof throughLongFolder<Result> = throughLongFolder,
+): Promise<Result> {
+  let bytes = 0;
+  const beforeNames = (told: number) => {
+    bytes = told;
+    throw new AppError('CANCELLED', 'a long folder is listed in its turn');
+  };
+  try {
+    return await list({ ...options, beforeNames });
+  } catch (error) {
+    if (bytes === 0) throw error;
+    return inTurn(bytes / LETTER_BYTES, options, () => list(options));
+  }
+}
