@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { createPace, type Pace } from '@wharf/pace';
 import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
 import { FolderChain } from './folder-chain.ts';
-import { namesOf, packNames } from './names-in.ts';
+import { namesIn } from './names-in.ts';
 
 // Texts of links need not be UTF-8: here they are strings of bytes (latin1).
 
@@ -24,23 +24,15 @@ export function isLinkOut(place: string | Buffer, inner: string): boolean {
 }
 
 async function findLinkOut(chain: FolderChain, inner: string, pace: Pace): Promise<boolean> {
-  const { links, folders } = linksAndFoldersIn(chain.prefix);
-  for (const name of namesOf(links)) {
+  // What is neither a file nor known to be one.
+  for (const name of namesIn(chain.prefix, (entry) => !entry.isFile())) {
     await pace.step();
-    if (isLinkOut(chain.at(name), inner)) return true;
-  }
-  for (const name of namesOf(folders)) {
-    await pace.step();
+    const stats = fs.lstatSync(chain.at(name), { throwIfNoEntry: false });
+    if (stats?.isSymbolicLink() && isLinkOut(chain.at(name), inner)) return true;
     const within = `${inner}/${name.toString('latin1')}`;
-    if (await chain.within(name, () => findLinkOut(chain, within, pace))) return true;
+    if (stats?.isDirectory() && (await chain.within(name, () => findLinkOut(chain, within, pace)))) return true;
   }
   return false;
-}
-
-function linksAndFoldersIn(prefix: Buffer): { links: Buffer; folders: Buffer } {
-  const entries = fs.readdirSync(prefix, { encoding: 'buffer', withFileTypes: true });
-  const namesWhere = (is: (entry: fs.Dirent<Buffer>) => boolean) => packNames(entries.filter(is).map(({ name }) => name));
-  return { links: namesWhere((entry) => entry.isSymbolicLink()), folders: namesWhere((entry) => entry.isDirectory()) };
 }
 
 function textOf(place: string | Buffer): string {

@@ -1,38 +1,58 @@
 import fs from 'node:fs';
+import { AppError } from '@wharf/errors';
 
-const SLASH = 0x2f;
-/** Names that are read at a time: all at once take several times what they take as pieces, and the heap of the thread keeps that. */
-const SOME = 1_024;
+const SLASH = Buffer.from('/');
+/** Names that are read, and kept, at a time. */
+const SOME = 256;
+/** What all walks of a thread may keep, in bytes of names, and what an open folder counts beside these: handles are the process's. */
+const MOST_BYTES = 16 * 1024 * 1024;
+const OPEN_BYTES = 64 * 1024;
+let keptBytes = 0;
 
 /**
- * The names of a folder, as they are on disk, for a walk that takes its time. They are kept as few pieces: a hundred thousand pieces for each walk of many that
- * go on at once are more than the memory of a worker, whose end would break off what all others do by it.
+ * The names of a folder, as they are on disk, for a walk that takes its time. Of a long folder some are read at a time, and it stays open for the next: all of
+ * them, for each walk of many that go on at once, are more than the memory of a process. The folder may be emptied meanwhile.
  *
- * @param prefix of the folder, as FolderChain has it. @throws the error of the system
+ * @param prefix of the folder, as FolderChain has it. @param isWanted of whose entries names come; all unless told
+ * @throws AppError OVERLOADED: walks of this thread keep too much; the error of the system
  */
-export function* namesIn(prefix: Buffer): Generator<Buffer, void> {
-  for (const piece of [...piecesOf(prefix)]) yield* namesOf(piece);
-}
-
-function* piecesOf(prefix: Buffer): Generator<Buffer, void> {
+export function* namesIn(prefix: Buffer, isWanted: (entry: fs.Dirent) => boolean = () => true): Generator<Buffer, void> {
   // @types/node knows no names as bytes here.
-  const open = fs.opendirSync(prefix as unknown as string, { encoding: 'buffer' as BufferEncoding, bufferSize: SOME });
+  let open: fs.Dir | undefined = fs.opendirSync(prefix as unknown as string, { encoding: 'buffer' as BufferEncoding, bufferSize: SOME });
+  let ownBytes = 0;
+  const keep = (bytes: number) => {
+    keptBytes += bytes - ownBytes;
+    ownBytes = bytes;
+  };
   try {
-    let some: Buffer[] = [];
-    for (let dirent = open.readSync(); dirent !== null; dirent = open.readSync()) {
-      some.push(dirent.name as unknown as Buffer);
-      if (some.length < SOME) continue;
-      yield packNames(some);
-      some = [];
+    while (open) {
+      const { names, isEnd } = readSome(open, isWanted);
+      if (isEnd) {
+        open.closeSync();
+        open = undefined;
+      }
+      keep(names.length + (open ? OPEN_BYTES : 0));
+      if (keptBytes > MOST_BYTES) throw tooMuch();
+      yield* namesOf(names);
     }
-    yield packNames(some);
   } finally {
-    open.closeSync();
+    keep(0);
+    open?.closeSync();
   }
 }
 
-/** @param names as packNames() made them */
-export function* namesOf(names: Buffer): Generator<Buffer, void> {
+/** @returns the names as one piece: each of many pieces takes several times what it holds */
+function readSome(open: fs.Dir, isWanted: (entry: fs.Dirent) => boolean): { names: Buffer; isEnd: boolean } {
+  const names: Buffer[] = [];
+  for (let count = 0; count < SOME; count += 1) {
+    const entry = open.readSync();
+    if (entry === null) return { names: packNames(names), isEnd: true };
+    if (isWanted(entry)) names.push(entry.name as unknown as Buffer);
+  }
+  return { names: packNames(names), isEnd: false };
+}
+
+function* namesOf(names: Buffer): Generator<Buffer, void> {
   for (let from = 0; from < names.length; ) {
     const end = names.indexOf(SLASH, from);
     yield names.subarray(from, end);
@@ -40,14 +60,13 @@ export function* namesOf(names: Buffer): Generator<Buffer, void> {
   }
 }
 
-/** Names as one piece. */
-export function packNames(names: readonly Buffer[]): Buffer {
-  const all = Buffer.allocUnsafeSlow(names.reduce((sum, { length }) => sum + length + 1, 0));
-  let at = 0;
-  for (const name of names) {
-    at += name.copy(all, at);
-    all[at] = SLASH;
-    at += 1;
-  }
-  return all;
+function packNames(names: readonly Buffer[]): Buffer {
+  return Buffer.concat(names.flatMap((name) => [name, SLASH]));
+}
+
+function tooMuch(): AppError {
+  return new AppError(
+    'OVERLOADED',
+    'too many long folders are gone through at once: try again in a moment, or begin with those that are inside',
+  );
 }
