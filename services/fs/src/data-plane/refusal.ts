@@ -15,6 +15,8 @@ import type { FsContext } from '../context.ts';
 
 /** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
 const DRAIN_MS = 30_000;
+/** Remembers what the patterns compile to. */
+const privacyMask = createPrivacyMask();
 
 /** Answers a failed upload with its envelope, after what the client still sends was read and thrown away. @param codes of the route alone. @param data what the route promises with a failure */
 export async function refuseUpload(
@@ -26,7 +28,7 @@ export async function refuseUpload(
 ): Promise<void> {
   if (response.headersSent) return void response.destroy();
   const patterns = await privacyPatterns(context);
-  const envelope = failureEnvelope(error, { codes, data, mask: (message) => createPrivacyMask()(patterns, message) });
+  const envelope = failureEnvelope(error, { codes, data, mask: (message) => privacyMask(patterns, message) });
   await drain(request);
   if (response.destroyed) return;
   if (!request.complete) response.setHeader('Connection', 'close');
