@@ -31,7 +31,7 @@ export interface OnFlood {
  * So are those that come while nobody takes any, also of a body that is not chunked, whose client sends them one by one: each takes far more memory than it
  * has bytes.
  */
-export function pacePieces(message: IncomingMessage, onShort?: OnFlood): void {
+export function pacePieces(message: IncomingMessage, onFlood?: OnFlood): void {
   const { 'transfer-encoding': encoding, 'content-length': length } = message.headers;
   if (encoding === undefined && length === undefined) return;
   const push = gathering(message, message.push.bind(message), encoding !== undefined);
@@ -40,7 +40,7 @@ export function pacePieces(message: IncomingMessage, onShort?: OnFlood): void {
     return;
   }
   const read = message._read.bind(message);
-  const count = onShort && createCount(onShort);
+  const count = onFlood && createCount(onFlood);
   let pieces = 0;
   let isWaiting = false;
   let isAsked = false;

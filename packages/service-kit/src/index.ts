@@ -62,7 +62,7 @@ export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from '.
 export { type ByteServer, callHeaders, dropCallHeaders, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
 export { HOPS_HEADER, hopsOf, INSTALLATION_HEADER, MAX_HOPS, parseHops, refusalOfHops, trailOf, withHops } from './rpc/hops.ts';
-export { createOneByOne } from './rpc/one-by-one.ts';
+export { createOneByOne, type OneByOne } from './rpc/one-by-one.ts';
 export type { Peers } from './rpc/peers.ts';
 export {
   defineRpcService,

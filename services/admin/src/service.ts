@@ -71,8 +71,8 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     onError: (error) => kit.logger.warn({ err: error }, 'the first storage is configured when fs is there'),
   });
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
-  /** Each of these holds all storages or rules for a moment, an import for as long as it writes. */
-  const [reading, importing] = [createOneByOne(), createOneByOne()];
+  /** Each of the first holds all storages or rules for a moment; an export waits for other services before that, and an import writes for as long as it takes. */
+  const [reading, exporting, importing] = [createOneByOne(), createOneByOne(), createOneByOne()];
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
@@ -100,7 +100,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
       updateRule: forAdmins(reading.call(counted(updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
-      exportConfiguration: forAdmins(reading.stream(exportConfiguration(configuration))),
+      exportConfiguration: forAdmins(exporting.stream(exportConfiguration(configuration, reading))),
       importConfiguration: forAdmins(importing.call(counted(importConfiguration({ ...configuration, counters, starter, announceChange })))),
     }),
     async start() {

@@ -75,6 +75,18 @@ it('a change whose process ends before it is written is missed by the others', a
   await hear('/');
 });
 
+it('a change that follows another one at once is heard of by a replica that has begun between the two', async () => {
+  const other = createChangeFeed({ log, replica: 'other', clock: () => now, onChange: () => {}, onError: () => {} });
+  other.note(['/first']);
+  await waitFor('its number to be drawn', async () => (await log.newest()) === 1);
+  const late = createChangeFeed({ log, replica: 'late', clock: () => now, onChange: (paths) => heard.push(...paths), onError: () => {} });
+  await late.start();
+  heard.length = 0;
+  other.note(['/next']);
+  await waitFor('both replicas to hear of it', () => heard.filter((path) => path === '/next').length === 2);
+  await Promise.all([late.stop(), other.stop()]);
+});
+
 it('a change that comes late, behind any number of others, is heard of', async () => {
   const number = await lose();
   for (let count = 0; count < 120; count += 1) await log.append('there', [`/${count}`]);

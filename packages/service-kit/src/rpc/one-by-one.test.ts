@@ -35,6 +35,26 @@ it('a call begins when the one before it is over, also one whose answer comes in
   expect([await last, begun.at(-1)]).toEqual(['last', 'last']);
 });
 
+it('what is being made for a caller who has gone is over before the next begins', async () => {
+  const turns = createOneByOne();
+  const caller = new AbortController();
+  const [isBegun, made] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const first = turns
+    .stream(async function* () {
+      isBegun.resolve();
+      yield await made.promise;
+    })({}, callOf(caller.signal))
+    .next();
+  const begun: string[] = [];
+  const next = turns.call(async () => begun.push('next'))({}, callOf());
+  await isBegun.promise;
+  caller.abort();
+  await new Promise(setImmediate);
+  expect(begun).toEqual([]);
+  made.resolve('late');
+  expect([(await first).done, await next]).toEqual([true, 1]);
+});
+
 it('an answer in pieces that nobody takes any more keeps nobody waiting', async () => {
   const turns = createOneByOne();
   const caller = new AbortController();

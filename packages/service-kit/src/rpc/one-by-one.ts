@@ -1,10 +1,10 @@
-import { createFairPlaces, unlessAborted } from '@wharf/pace';
+import { createFairPlaces } from '@wharf/pace';
 import type { Call } from './call.ts';
 
 /** Lets one call go on at a time, of those that each hold much in memory. One whose caller goes while it waits is not begun. */
 export interface OneByOne {
   call<Request, Answer>(handle: (request: Request, call: Call) => Promise<Answer>): (request: Request, call: Call) => Promise<Answer>;
-  /** The same, until its caller has all of the answer or has gone. */
+  /** The same, until its caller has all of the answer, or has gone and nothing more is being made. */
   stream<Request, Answer>(
     handle: (request: Request, call: Call) => AsyncIterable<Answer>,
   ): (request: Request, call: Call) => AsyncGenerator<Answer, void>;
@@ -20,15 +20,27 @@ export function createOneByOne(): OneByOne {
     stream: (handle) =>
       async function* (request, call) {
         const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        let isTaken = false;
+        /** What is being made goes on: only who waits to be asked for more is over. */
+        const leave = () => {
+          if (isTaken) over.resolve();
+        };
         const untilOver = () => {
           begun.resolve();
-          return unlessAborted(call.signal, over.promise);
+          return over.promise;
         };
         places(OWNER, untilOver, call.signal).catch(begun.reject);
+        call.signal.addEventListener('abort', leave, { once: true });
         try {
           await begun.promise;
-          yield* handle(request, call);
+          for await (const piece of handle(request, call)) {
+            isTaken = true;
+            if (call.signal.aborted) return;
+            yield piece;
+            isTaken = false;
+          }
         } finally {
+          call.signal.removeEventListener('abort', leave);
           over.resolve();
         }
       },

@@ -1,5 +1,5 @@
 import type { ExportConfigurationRequest, ExportConfigurationResponse } from '@wharf/proto/admin';
-import type { Call } from '@wharf/service-kit';
+import type { Call, OneByOne } from '@wharf/service-kit';
 import type { FsClient } from '../clients/fs.ts';
 import type { Users } from '../clients/users.ts';
 import type { DriverForm } from '../domain/driver-form.ts';
@@ -19,28 +19,45 @@ export interface ConfigurationParts {
   readonly clock: () => number;
 }
 
+interface Others {
+  readonly users: Awaited<ReturnType<Users['list']>>;
+  readonly drivers: ReadonlyMap<string, DriverForm> | undefined;
+}
+
+interface Exported {
+  readonly parts: ConfigurationParts;
+  readonly others: Others;
+  readonly passphrase: string;
+}
+
 /** In bytes. A message between services may have 64 MiB, and texts of rules have no bound. */
 const PIECE_BYTES = 1024 * 1024;
 
-export const exportConfiguration = (parts: ConfigurationParts) =>
+/** @param reading the turn of those that hold all storages or rules: it is not waited in for other services */
+export const exportConfiguration = (parts: ConfigurationParts, reading: OneByOne) =>
   async function* ({ passphrase }: ExportConfigurationRequest, call: Call): AsyncGenerator<ExportConfigurationResponse> {
-    const { open, secrets } = splitConfiguration(await readState(parts, call));
-    const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
-    const document = Buffer.from(documentText(open, new Date(parts.clock()), encrypted));
-    for (let at = 0; at < document.length; at += PIECE_BYTES) yield { document: document.subarray(at, at + PIECE_BYTES) };
+    const others = await askOthers(parts, call);
+    yield* reading.stream(piecesOf)({ parts, others, passphrase }, call);
   };
+
+async function* piecesOf({ parts, others, passphrase }: Exported): AsyncGenerator<ExportConfigurationResponse> {
+  const { open, secrets } = splitConfiguration(await readState(parts, others));
+  const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
+  const document = Buffer.from(documentText(open, new Date(parts.clock()), encrypted));
+  for (let at = 0; at < document.length; at += PIECE_BYTES) yield { document: document.subarray(at, at + PIECE_BYTES) };
+}
+
+/** What other services say. @returns no drivers while fs is away */
+export async function askOthers({ users, fs }: ConfigurationParts, call: Call): Promise<Others> {
+  const [known, drivers] = await Promise.all([users.list(call), fs.drivers()]);
+  return { users: known, drivers };
+}
 
 /** The present configuration. While fs is away it is not known which items of a storage are secret, so all items count as secret. */
 export async function readState(
-  parts: ConfigurationParts,
-  call: Call,
-): Promise<ConfigurationState & { drivers: ReadonlyMap<string, DriverForm> | undefined }> {
-  const [settings, users, storages, rules, drivers] = await Promise.all([
-    parts.settings.read(),
-    parts.users.list(call),
-    parts.storages.list(),
-    parts.rules.list(),
-    parts.fs.drivers(),
-  ]);
+  parts: Pick<ConfigurationParts, 'settings' | 'storages' | 'rules'>,
+  { users, drivers }: Others,
+): Promise<ConfigurationState & Pick<Others, 'drivers'>> {
+  const [settings, storages, rules] = await Promise.all([parts.settings.read(), parts.storages.list(), parts.rules.list()]);
   return { settings, users, storages, rules, drivers, secretItemsOf: (driver) => drivers?.get(driver)?.secretItems };
 }

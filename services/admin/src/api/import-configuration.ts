@@ -10,7 +10,7 @@ import type { StorageStarter } from '../domain/storage-starter.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { Counters } from '../store/counters.ts';
 import { insertWithId } from '../store/insert-with-id.ts';
-import { type ConfigurationParts, readState } from './export-configuration.ts';
+import { askOthers, type ConfigurationParts, readState } from './export-configuration.ts';
 import { decryptUnder } from './passphrase.ts';
 
 interface ImportParts extends ConfigurationParts {
@@ -30,7 +30,7 @@ export const importConfiguration =
     if (read.encrypted && passphrase === '')
       throw new AppError('INVALID_ARGUMENT', 'the secrets of this file are encrypted: give the passphrase');
     const secrets = read.encrypted && readSecrets(await decryptUnder(passphrase, read.encrypted));
-    const state = { ...(await readState(parts, call)), unknowablePassword: randomToken };
+    const state = { ...(await readState(parts, await askOthers(parts, call))), unknowablePassword: randomToken };
     const plan = await planImport(read, secrets, state, call.signal);
     const isRefused = plan.settled.some(({ outcome }) => outcome === 'failed');
     if (isRefused || dry_run) {

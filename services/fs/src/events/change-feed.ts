@@ -35,8 +35,8 @@ const MAX_TOLD_LENGTH = 32 * 1024;
 
 export function createChangeFeed({ log, replica, onChange, clock, onError }: ChangeFeedOptions): ChangeFeed {
   const unwritten = new Set<string>();
-  /** Of what is unwritten: drawn with the first of it, so that the others miss what ends with this process. */
-  let drawn: Promise<number> | undefined;
+  /** What came first has a number as soon as it is heard of, so that the others miss what ends with this process. Later paths cannot have it: some may have passed over it. */
+  let first: { readonly paths: ReadonlySet<string>; readonly number: Promise<number> } | undefined;
   /** Every change up to this number was heard of, or given up. */
   let heardUpTo = 0;
   /** Those beyond that were heard of. */
@@ -47,20 +47,23 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
   let reading: NodeJS.Timeout | undefined;
   let isReading = false;
 
-  const write = async () => {
-    writing = undefined;
-    if (unwritten.size === 0) return;
-    const paths = namedOf(unwritten);
-    unwritten.clear();
-    const number = drawn;
-    drawn = undefined;
+  const append = async (paths: ReadonlySet<string>, number?: Promise<number>) => {
+    if (paths.size === 0) return;
+    const named = namedOf(paths);
     try {
-      await log.append(replica, paths, number);
+      await log.append(replica, named, number);
     } catch (error) {
       onError(error);
-      for (const path of paths) unwritten.add(path);
+      for (const path of named) unwritten.add(path);
       writeSoon(READ_PAUSE_MS);
     }
+  };
+  const write = async () => {
+    writing = undefined;
+    const [early, later] = [first, new Set(unwritten)];
+    first = undefined;
+    unwritten.clear();
+    await Promise.all([early && append(early.paths, early.number), append(later)]);
   };
   const writeSoon = (ms: number) => {
     writing ??= setTimeout(() => void write(), ms);
@@ -105,10 +108,12 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
 
   return {
     note(paths) {
-      for (const path of paths) unwritten.add(path);
-      drawn ??= log.draw();
-      // Told where it is used.
-      drawn.catch(() => undefined);
+      if (first) for (const path of paths) unwritten.add(path);
+      else {
+        first = { paths: new Set(paths), number: log.draw() };
+        // Told where it is used.
+        first.number.catch(() => undefined);
+      }
       writeSoon(WRITE_PAUSE_MS);
     },
     async start() {

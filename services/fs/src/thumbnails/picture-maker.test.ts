@@ -18,7 +18,8 @@ it.runIf(process.platform === 'linux')(
   'a process that the system ends says nothing of its picture, which is made the next time',
   async () => {
     const maker = createPictureMaker();
-    const made = maker.make(pngOf(10, 10));
+    // Large enough to take longer than it takes to find its process.
+    const made = maker.make(pngOf(3_000, 3_000));
     const refused = expect(made).rejects.toMatchObject({ code: 'OVERLOADED' });
     process.kill(await pictureProcess(), 'SIGKILL');
     await refused;

@@ -71,6 +71,11 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       if (!isDeepStrictEqual(mounts, scope.mounts)) await runs.stop();
       mounts = scope.mounts;
       let state = await index.readState();
+      // A walk with nothing to do is none.
+      if (!isCounted && (state.job || (await index.queued(state.generation, 1)).length > 0)) {
+        state = await countWalk(index, options.clock());
+        isCounted = true;
+      }
       if (state.job && !state.job.isPrepared) {
         // What is read for what was ordered before would come into the new index.
         await runs.stop();
@@ -99,9 +104,6 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         isCounted = false;
         await options.onProgress(index);
         continue;
-      } else if (!isCounted) {
-        await countWalk(index, options.clock());
-        isCounted = true;
       } else {
         const walk = { snapshot, scope, folderCache: options.folderCache, index, generation, isFresh: job !== undefined, ahead };
         await runs.read(
@@ -123,7 +125,11 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       if (!(await index.claim(options.owner))) return false;
       const current = new AbortController();
       abort = current;
-      const heartbeat = keepClaimed(index, options, () => current.abort());
+      const heartbeat = keepClaimed(index, options, () => {
+        // Whoever has it now counts anew.
+        isCounted = false;
+        current.abort();
+      });
       const runs = createFolderRuns(current.signal, options.standsAfterMs);
       try {
         await walkOn(index, runs, current.signal);
@@ -209,8 +215,8 @@ async function walkFolder(
 }
 
 /** Counts a walk that is to begin, or gives up what is queued. */
-async function countWalk(index: SearchIndex, now: number): Promise<void> {
-  await editState(index, (state) => {
+function countWalk(index: SearchIndex, now: number): Promise<IndexState> {
+  return editState(index, (state) => {
     if (state.walks < MAX_WALKS) return { ...state, walks: state.walks + 1 };
     const error = `given up: indexing was interrupted ${MAX_WALKS} times`;
     return { ...ended(state, now, error), generation: state.generation + 1 };

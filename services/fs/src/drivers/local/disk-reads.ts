@@ -105,8 +105,7 @@ export class DiskReads {
         listed.push(dirent.name);
         if (!dirent.isFile()) others.set(dirent.name, dirent);
       }
-      // A folder that changes while it is read may tell one twice.
-      const names = sortNames(listed).filter((name, index, sorted) => name !== sorted[index - 1]);
+      const names = eachOnce(listed);
       const folders: number[] = [];
       for (const [index, name] of names.entries()) {
         const dirent = others.get(name);
@@ -228,7 +227,7 @@ export class DiskReads {
     const names: EntryName[] = [];
     for (const name of isLong ? namesOf(direntsOf(folder.prefix)) : fs.readdirSync(folder.prefix))
       if (this.#isListed(folder, name, showsHidden)) names.push(name);
-    return sortNames(names);
+    return isLong ? eachOnce(names) : sortNames(names);
   }
 
   /** Of all names together, none of which is kept: what a thread has read stays in its heap until it reads again. */
@@ -310,6 +309,11 @@ function* direntsOf(folder: string): Generator<fs.Dirent, void> {
   } finally {
     open.closeSync();
   }
+}
+
+/** In order. A folder that changes while it is read some at a time may tell one twice. */
+function eachOnce<Name extends string>(names: Name[]): Name[] {
+  return sortNames(names).filter((name, index, sorted) => name !== sorted[index - 1]);
 }
 
 function* namesOf(dirents: Iterable<fs.Dirent>): Generator<string, void> {

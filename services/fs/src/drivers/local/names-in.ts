@@ -6,7 +6,7 @@ const SLASH = Buffer.from('/');
 const SOME = 256;
 /** What all walks of a thread may keep, in bytes of names, and what an open folder counts beside these: handles are the process's. */
 const MOST_BYTES = 16 * 1024 * 1024;
-const OPEN_BYTES = 64 * 1024;
+const OPEN_BYTES = 128 * 1024;
 let keptBytes = 0;
 
 /**

@@ -4,8 +4,11 @@ import { createPace, type Pace } from '@wharf/pace';
 import { FolderChain } from './folder-chain.ts';
 import { namesIn } from './names-in.ts';
 
-/** Entries that appear while a folder is emptied are removed too, so many times. */
-const MAX_ROUNDS = 10;
+/**
+ * Entries that appear while a folder is emptied are removed too, so many times. On some file systems what comes behind moves forward as entries are removed,
+ * so that half of a folder stays each time.
+ */
+const MAX_ROUNDS = 30;
 
 /** Removes a folder with all it holds, from the bottom up. A link is removed, never followed, also when it takes a folder's place meanwhile. */
 export async function removeTree(place: string, signal: AbortSignal | undefined): Promise<void> {

@@ -65,6 +65,7 @@ export class UrlClient {
       const answer = await (method === 'HEAD'
         ? this.#unlessUnanswered(url, () => this.#client.request(asked))
         : this.#client.request(asked));
+      this.#unanswered.delete(url.origin);
       const { location } = answer.headers;
       if (!REDIRECTS.includes(answer.statusCode ?? 0) || location === undefined) return answer;
       answer.destroy();
