@@ -178,6 +178,19 @@ describe('the logins of a user', () => {
       await other.close();
     }
   });
+
+  it('are listed one list at a time, users by turns, and so are their keys: of one user the store has one at a time to read', async () => {
+    const { auth } = replica;
+    const id = await makeUser({ username: 'lister' });
+    const { token } = await auth.login({ username: 'lister', password: 'password of lister', address: address() });
+    const { identity } = await replica.callers.establish(token);
+    for (const list of [auth.listSessions, (_: object, options: object) => auth.listSshKeys({ page: 1, per_page: 0 }, options)]) {
+      const answered: number[] = [];
+      const asked = (of: number, options: object) => list({}, options).then(() => answered.push(of));
+      await Promise.all([...Array.from({ length: 10 }, () => asked(1, replica.as())), asked(id, replica.as(identity))]);
+      expect(answered.indexOf(id)).toBeLessThan(3);
+    }
+  });
 });
 
 describe('a logout', () => {

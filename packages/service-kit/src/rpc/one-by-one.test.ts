@@ -66,3 +66,14 @@ it('an answer in pieces that nobody takes any more keeps nobody waiting', async 
   caller.abort();
   expect(await next).toBe('next');
 });
+
+it('who asks for many waits behind these, and not the others', async () => {
+  const begun: string[] = [];
+  const begin = createOneByOne().call(async (name: string) => void begun.push(name));
+  const as = (id: number): Call => ({
+    ...callOf(),
+    identity: { kind: 'user', id, username: '', role: 0, permission: 0, basePath: '/', sessionId: '' } as Call['identity'],
+  });
+  await Promise.all([...['a', 'b', 'c'].map((name) => begin(name, as(1))), begin('other', as(2))]);
+  expect(begun).toEqual(['a', 'b', 'other', 'c']);
+});

@@ -1,7 +1,7 @@
 import { createFairPlaces } from '@wharf/pace';
 import type { Call } from './call.ts';
 
-/** Lets one call go on at a time, of those that each hold much in memory. One whose caller goes while it waits is not begun. */
+/** Lets one call go on at a time, of those that each hold much in memory; users have their turns by turns. One whose caller goes while it waits is not begun. */
 export interface OneByOne {
   call<Request, Answer>(handle: (request: Request, call: Call) => Promise<Answer>): (request: Request, call: Call) => Promise<Answer>;
   /** The same, until its caller has all of the answer, or has gone and nothing more is being made. */
@@ -10,13 +10,10 @@ export interface OneByOne {
   ): (request: Request, call: Call) => AsyncGenerator<Answer, void>;
 }
 
-/** All in one queue. */
-const OWNER = '';
-
 export function createOneByOne(): OneByOne {
   const places = createFairPlaces(1);
   return {
-    call: (handle) => (request, call) => places(OWNER, () => handle(request, call), call.signal),
+    call: (handle) => (request, call) => places(ownerOf(call), () => handle(request, call), call.signal),
     stream: (handle) =>
       async function* (request, call) {
         const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -29,7 +26,7 @@ export function createOneByOne(): OneByOne {
           begun.resolve();
           return over.promise;
         };
-        places(OWNER, untilOver, call.signal).catch(begun.reject);
+        places(ownerOf(call), untilOver, call.signal).catch(begun.reject);
         call.signal.addEventListener('abort', leave, { once: true });
         try {
           await begun.promise;
@@ -46,3 +43,5 @@ export function createOneByOne(): OneByOne {
       },
   };
 }
+
+const ownerOf = ({ identity }: Call): string => (identity?.kind === 'user' ? `${identity.id}` : '');

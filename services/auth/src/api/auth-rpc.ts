@@ -34,12 +34,14 @@ import { verifyOtp } from './verify-otp.ts';
 /** Who may call what, and what becomes an entry of the audit trail. */
 export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => Date) {
   const { accounts, appPasswords, audited, logIn, permanentToken, sessionEnded: ended, sshKeys, twoStep } = parts;
+  /** A user may have a thousand logins, and a hundred long keys. */
+  const reading = createOneByOne();
   return defineRpcService(AuthServiceDefinition, {
     // Only the gateway knows where a client is, and lockouts count by that.
     login: forServices(login(logIn)),
     loginWithHash: forServices(loginWithHash(logIn)),
     logout: forUsers(audited('logout', logout({ endSession: stores.sessions.remove, ended, revision: stores.counters.revision }))),
-    listSessions: forUsers(listSessions((userId) => stores.sessions.list(userId, now()))),
+    listSessions: forUsers(reading.call(listSessions((userId) => stores.sessions.list(userId, now())))),
     revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: stores.sessions.removeOwn, ended }))),
     noteSessionUse: forServices(noteSessionUse((id) => stores.sessions.noteUse(id, now()))),
     updateCurrentUser: forUsers(
@@ -51,7 +53,7 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
     generateOtp: forUsers(generateOtp(twoStep)),
     verifyOtp: forUsers(audited('otp_enabled', verifyOtp(twoStep))),
     generateRecoveryCodes: forUsers(audited('recovery_codes_made', generateRecoveryCodes(twoStep))),
-    listSshKeys: forUsers(listSshKeys(sshKeys)),
+    listSshKeys: forUsers(reading.call(listSshKeys(sshKeys))),
     addSshKey: forUsers(audited('ssh_key_added', addSshKey(sshKeys), ({ title }) => ({ target: title }))),
     deleteSshKey: forUsers(audited('ssh_key_deleted', deleteSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
     listAppPasswords: forUsers(listAppPasswords(appPasswords)),
@@ -71,7 +73,7 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
     updateUser: forAdmins(audited('user_updated', updateUser(accounts), describeUser)),
     deleteUser: forAdmins(audited('user_deleted', deleteUser(accounts), userById)),
     cancelOtp: forAdmins(audited('otp_cancelled', cancelOtp(twoStep), userById)),
-    listUserSshKeys: forAdmins(listUserSshKeys(sshKeys)),
+    listUserSshKeys: forAdmins(reading.call(listUserSshKeys(sshKeys))),
     deleteUserSshKey: forAdmins(audited('ssh_key_deleted', deleteUserSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
     getPermanentToken: forAdmins(getPermanentToken(permanentToken.read)),
     setPermanentToken: forAdmins(audited('permanent_token_changed', setPermanentToken(permanentToken.write))),

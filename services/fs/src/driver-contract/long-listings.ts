@@ -26,7 +26,7 @@ export function throughLongFolder<Result>(letters: number, options: CallOptions,
 /**
  * Lists a folder, in a turn where it is a long one of this machine.
  *
- * @param list is called again then. What is merged of several folders may have told some entries before
+ * @param list is called again then; nothing was listed before
  * @param inTurn as throughLongFolder(). @throws what list and inTurn throw
  */
 export async function listInTurn<Result>(

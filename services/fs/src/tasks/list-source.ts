@@ -85,23 +85,13 @@ async function listTree(placement: PlacementRun): Promise<boolean> {
   return true;
 }
 
-/** Names that are remembered of a folder before it turns out to be a long one. */
-const REMEMBERED = 10_000;
-
 async function listFolder(placement: PlacementRun, path: string): Promise<void> {
   const { run, state, manifest } = placement;
   const ends = await placement.ends();
   const isAllowed = permissionIn(ends, placement, path);
   const folder = below(ends.from.located.path, path);
-  /** Of an Alias a later folder may be the long one: what was written down of those before it is told again. */
-  const listed = new Set<EntryName>();
-  let isAllKnown = true;
-  await listInTurn({ signal: run.signal, isPatient: true }, async ({ beforeNames, ...options }) => {
-    const untilTooMany = beforeNames && ((bytes: number) => isAllKnown && beforeNames(bytes));
-    for await (const entry of ends.from.driver.list(folder, { ...options, beforeNames: untilTooMany })) {
-      if (listed.has(entry.name)) continue;
-      if (listed.size < REMEMBERED) listed.add(entry.name);
-      else isAllKnown = false;
+  await listInTurn({ signal: run.signal, isPatient: true }, async (options) => {
+    for await (const entry of ends.from.driver.list(folder, options)) {
       if (!isAllowed(entry.name)) {
         state.denied += 1;
         continue;

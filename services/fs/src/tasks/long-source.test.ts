@@ -3,11 +3,8 @@ import { placeEntries } from '../domain/changing/operations/place-entries.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { openStorages } from '../domain/testing/three-storages.ts';
-import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
-import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import { placementTasks } from './placement-tasks.ts';
 import { CREATOR, runPlacement } from './testing/place-now.ts';
-import { createTestRun } from './testing/test-run.ts';
 
 it('tasks that copy long folders list them one after the other where they take all the room: each holds all names until the end', async () => {
   const driver = createTestDriver('Long', ['rename', 'copy']);
@@ -35,38 +32,4 @@ it('tasks that copy long folders list them one after the other where they take a
   most = 0;
   await Promise.all(tasks.map(({ input }) => runPlacement(operation, 'copy', input)));
   expect([tasks.length, most, await memory.everything('/b')]).toEqual([2, 1, ['/b/d/f', '/b/e/f']]);
-});
-
-it('what a folder merged of several has told before a long one of them comes is written down once', async () => {
-  const driver = createTestDriver('Merged', ['rename', 'copy']);
-  const definition: DriverDefinition = {
-    ...driver.definition,
-    async open(...given) {
-      const opened = await driver.definition.open(...given);
-      return decorated({
-        ...operationsOf(opened),
-        async *list(path, options = {}) {
-          for await (const entry of opened.list(path, options)) {
-            yield entry;
-            options.beforeNames?.(1);
-          }
-        },
-      });
-    },
-  };
-  const memory = await openStorages({
-    drivers: [definition],
-    storages: [{ mount_path: '/a', driver: 'Merged' }, { mount_path: '/b' }],
-  });
-  for (const name of ['f', 'g']) await memory.put(`/a/d/${name}`, name);
-  const operation = memory.operation();
-  const items: Item[] = [];
-  const request = { src_dir: '/a', dst_dir: '/b', names: ['d'], overwrite: false, skip_existing: false };
-  await placeEntries(operation, request, 'copy', async (queued) => void items.push(...queued));
-  const [task] = placementTasks('copy', items, CREATOR);
-  if (!task) throw new Error('nothing is to be copied');
-  const run = createTestRun(operation);
-  await runPlacement(operation, 'copy', task.input, run);
-  expect(await memory.everything('/b')).toEqual(['/b/d/f', '/b/d/g']);
-  expect(Math.max(...run.progress.map(({ totalBytes = 0 }) => totalBytes))).toBe(2);
 });

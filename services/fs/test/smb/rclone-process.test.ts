@@ -61,6 +61,10 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
     expect(/^Groups:(.*)$/m.exec(status)?.[1]?.trim()).toBe('');
   });
 
+  it.runIf(process.platform === 'linux')('is what the system ends first where memory is short', async () => {
+    expect(Number(await readFile(`/proc/${await pidOf(await started())}/oom_score_adj`, 'utf8'))).toBe(1000);
+  });
+
   it('ends whole when it is told to, or when its shell is killed', async () => {
     for (const how of ['told', 'shell']) {
       const running = await started();

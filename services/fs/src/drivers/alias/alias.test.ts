@@ -56,6 +56,32 @@ const all = (driver: StorageDriver) => driver as Required<StorageDriver>;
 const write = (policy: string) => ({ write_conflict_policy: policy, put_conflict_policy: policy });
 
 describe('alias: what is shown', () => {
+  it('a long folder behind others is told of before the first entry: who ends the listing then, and lists anew, has no entry twice', async () => {
+    const { folder, open } = createFolders();
+    for (const path of ['/a', '/b', '/c']) await put(folder(path), `/of ${path.slice(1)}`, path);
+    for (const path of ['/b', '/c']) {
+      const store = folder(path);
+      const list = store.list.bind(store);
+      store.list = async function* (directory, options) {
+        options?.beforeNames?.(1_000);
+        yield* list(directory, options);
+      };
+    }
+    const driver = await open('x:/a\nx:/b\nx:/c');
+    const seen: string[] = [];
+    const told: number[] = [];
+    const beforeNames = (bytes: number) => {
+      told.push(bytes);
+      throw storageError('CANCELLED');
+    };
+    const listing = async (options: object) => {
+      for await (const { name } of driver.list(at('/'), options)) seen.push(name);
+    };
+    await expect(listing({ beforeNames })).rejects.toMatchObject({ code: 'CANCELLED' });
+    await listing({});
+    expect([seen, told]).toEqual([['of a', 'of b', 'of c'], [2_000]]);
+  });
+
   it('several names are folders of the root; one name is the root itself', async () => {
     const { folder, open, asked } = createFolders();
     await put(folder('/a'), '/in a', '1');

@@ -38,11 +38,13 @@ const LOOK_MS = 250;
 
 /**
  * Runs `$@` until it ends, or until its own input does: that is a pipe from us, so it ends when we do, whatever ends us. The program must not hold that
- * pipe (4); the watcher must not hold the files of the password and of the certificates (3 and 5).
+ * pipe (4); the watcher must not hold the files of the password and of the certificates (3 and 5). Where memory is short the system ends the program first, and
+ * not us, who may have more.
  */
 const WATCH = `
 ulimit -c 0
 umask 077
+{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
 exec 4<&0
 command -v "$1" >/dev/null || exit ${NOT_FOUND}
 "$@" 4<&- </dev/null &
