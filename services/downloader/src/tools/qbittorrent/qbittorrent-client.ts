@@ -77,7 +77,7 @@ export function createQbittorrentClient(ask: AskTool, address: ToolAddress): Qbi
     },
     async version(options) {
       const version = await client.get('app/version', {}, options);
-      if (!/^v?\d+\.\d+[\w.+-]{0,32}$/.test(version)) throw notQbittorrent();
+      if (!/^v?\d+\.\d[\w.+-]{0,32}$/.test(version)) throw notQbittorrent();
       const api = await client.get('app/webapiVersion', {}, options);
       if (api.split('.')[0] !== API_MAJOR)
         throw new AppError(
