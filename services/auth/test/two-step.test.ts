@@ -45,6 +45,13 @@ beforeEach(() => alignToStep(one, two));
 afterAll(() => place?.close());
 
 describe('switching two-step verification on', () => {
+  it('draws one code at a time, users by turns', async () => {
+    const [many, other] = [await makeUser(), await makeUser()];
+    const answered: number[] = [];
+    const ask = ({ id, options }: typeof many) => one.auth.generateOtp({}, options()).then(() => answered.push(id));
+    await Promise.all([...Array.from({ length: 10 }, () => ask(many)), ask(other)]);
+    expect(answered.indexOf(other.id)).toBeLessThan(3);
+  });
   it('takes the secret that was made and a code of it, and then logins need a code', async () => {
     const user = await makeUser();
     const { secret, qr } = await one.auth.generateOtp({}, user.options());

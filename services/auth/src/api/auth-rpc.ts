@@ -36,6 +36,8 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
   const { accounts, appPasswords, audited, logIn, permanentToken, sessionEnded: ended, sshKeys, twoStep } = parts;
   /** A user may have a thousand logins, and a hundred long keys. */
   const reading = createOneByOne();
+  /** A QR code takes the processor for some 20 ms: sixty at once kept all others waiting. */
+  const drawing = createOneByOne();
   return defineRpcService(AuthServiceDefinition, {
     // Only the gateway knows where a client is, and lockouts count by that.
     login: forServices(login(logIn)),
@@ -50,7 +52,7 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
         detail: password === '' ? '' : 'new password',
       })),
     ),
-    generateOtp: forUsers(generateOtp(twoStep)),
+    generateOtp: forUsers(drawing.call(generateOtp(twoStep))),
     verifyOtp: forUsers(audited('otp_enabled', verifyOtp(twoStep))),
     generateRecoveryCodes: forUsers(audited('recovery_codes_made', generateRecoveryCodes(twoStep))),
     listSshKeys: forUsers(reading.call(listSshKeys(sshKeys))),
