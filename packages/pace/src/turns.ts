@@ -17,18 +17,17 @@ export function createTurns(): () => Promise<void> {
 /**
  * The same between owners, who have their turns by turns: whoever has a thousand to wait for waits behind these, and not the others.
  *
- * @param queue how many of one owner may wait, and what is said to the rest, by OVERLOADED; without it any number waits
- * @returns `between` is how many turns are left to others after this one: in each of them Node takes one new connection
+ * @param queue how many of one owner may wait, and what is said to the rest; without it any number waits
+ * @returns waits for a turn, and throws AppError OVERLOADED where too many wait; `between` is how many turns are left to others after this one: in each of them Node takes one new connection
  */
 export function createFairTurns(queue?: Queue): (owner: string, between: number) => Promise<void> {
   const inTurn = createFairPlaces(1, queue);
   return (owner, between) =>
     new Promise((resolve, reject) => {
-      const turn = inTurn(owner, async () => {
+      inTurn(owner, async () => {
         await setImmediate();
         resolve();
         for (let turn = 0; turn < between; turn += 1) await setImmediate();
-      });
-      turn.catch(reject);
+      }).catch(reject);
     });
 }

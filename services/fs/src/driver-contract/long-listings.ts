@@ -1,17 +1,27 @@
 import { AppError } from '@wharf/errors';
 import { memoryBytes } from '@wharf/pace';
-import { createLane } from './lane.ts';
+import { createLane, type Lane } from './lane.ts';
 import type { CallOptions } from './storage-driver.ts';
 
-/** What those together may take that are gone through at a time, in bytes, and what one takes by the letters of its names. */
+/** What the names of long folders may take that are held at a time for one purpose, in bytes, and each of their letters: in a thread, on the way and here. */
 const ROOM_BYTES = memoryBytes() / 4;
 const BYTES_PER_LETTER = 5;
 /** What a letter of a name takes where one of the text is not Latin, as drivers count them. */
-const LETTER_BYTES = 2;
+export const LETTER_BYTES = 2;
 const WAIT_MS = 30_000;
-const listings = createLane({ size: ROOM_BYTES, share: ROOM_BYTES / 2, waitMs: WAIT_MS });
+const listings = createNamesLane();
 /** One of those who wait as long as it takes, so that others wait for one of them at most. */
 const patient = createLane({ size: 1, share: 1 });
+
+/** A lane for the names of long folders, in bytes. */
+export function createNamesLane(): Lane {
+  return createLane({ size: ROOM_BYTES, share: ROOM_BYTES / 2, waitMs: WAIT_MS });
+}
+
+/** What the names of a folder take of it, by their letters. */
+export function namesRoom(letters: number): number {
+  return Math.min(ROOM_BYTES, BYTES_PER_LETTER * letters);
+}
 
 /**
  * Goes through all entries of a long folder of this machine, whose names are held until the end, in a turn of all storages together.
@@ -19,7 +29,7 @@ const patient = createLane({ size: 1, share: 1 });
  * @throws AppError OVERLOADED: the turn did not come in time | CANCELLED; what the work throws
  */
 export function throughLongFolder<Result>(letters: number, options: CallOptions, work: () => Promise<Result>): Promise<Result> {
-  const run = () => listings.run(options, work, Math.min(ROOM_BYTES, BYTES_PER_LETTER * letters));
+  const run = () => listings.run(options, work, namesRoom(letters));
   return options.isPatient ? patient.run(options, run) : run();
 }
 

@@ -114,7 +114,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
       if (hand.job?.id === id) give(hand, png ?? unreadable(), true);
     });
     child.on('error', (error) => give(hand, lost(error)));
-    // Nobody else ends it so: the system has, for want of memory, which is no matter of the picture.
+    // One that has a job was not ended so by us: the system has, for want of memory, which is no matter of the picture.
     child.on('exit', (_, signal) => give(hand, signal === 'SIGKILL' ? noRoom() : lost(undefined)));
     return hand;
   };

@@ -7,6 +7,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import { createLane } from '../../driver-contract/lane.ts';
+import { createNamesLane, LETTER_BYTES, namesRoom } from '../../driver-contract/long-listings.ts';
 import { ownText } from '../../driver-contract/own-text.ts';
 import type {
   ByteRange,
@@ -54,19 +55,15 @@ import type { TempRef } from './temp-area.ts';
 const ENTRIES_PER_TURN = 1000;
 /** A file of up to so many bytes goes to the worker in one message: that costs less than to write it here, and the thread is held for a moment only. */
 const WHOLE_BYTES = 64 * 1024;
-/** Of a text in memory, where one of its letters is not Latin. */
-const LETTER_BYTES = 2;
 /** Folders that are copied at a time: more go no quicker on one disk, and each holds the names of the folders that it is in. */
 const FOLDER_COPIES = { size: 4, share: 2 } as const;
 /** Reads of a long folder that a thread is given at a time for those who go through its entries: it does one after the other, and all others wait for these. */
 const LONG_READS = { size: 2, share: 1, waitMs: 30_000 } as const;
-/** Long folders of all storages whose names are read at a time, by what that takes: of each letter, in the thread, on the way and here. In bytes. */
-const NAMES_BYTES = memoryBytes() / 4;
-const BYTES_PER_LETTER = 5;
 /** Before a read that takes more, in bytes, garbage is collected where more than this share of the memory is in use: there may be no room for it beside that. */
 const MUCH_BYTES = 64 * 1024 * 1024;
 const FULL_SHARE = 0.6;
-const longNames = createLane({ size: NAMES_BYTES, share: NAMES_BYTES / 2, waitMs: 30_000 });
+/** Of all storages. */
+const longNames = createNamesLane();
 /** Names of a longer text together are split by one caller in each turn of the event loop. */
 const MAX_AT_ONCE_LENGTH = 256 * 1024;
 
@@ -383,7 +380,7 @@ function splitNames(names: string): EntryName[] {
 
 /** @param letters of the names of a folder, about. @throws AppError OVERLOADED: too many others are read */
 function withLongNames<Result>(letters: number, options: CallOptions, read: () => Promise<Result>): Promise<Result> {
-  const bytes = Math.min(NAMES_BYTES, BYTES_PER_LETTER * letters);
+  const bytes = namesRoom(letters);
   const readBeside = () => {
     if (bytes > MUCH_BYTES && ownBytes() > FULL_SHARE * memoryBytes()) collectGarbage('last-resort');
     return read();
