@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
+import { longFolder } from '../testing/long-folder.ts';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -78,6 +79,16 @@ describe('related files', () => {
       const names = Array.from({ length: count }, (_, index) => `film${String(index).padStart(4, '0')}`);
       expect(await related(['film', ...names], 'film')).toEqual(names.slice(0, 200));
     }
+  });
+
+  it('are looked for among hundreds of thousands of names with room for others in between', async () => {
+    const memory = await openTree({});
+    const folder = longFolder(100_000);
+    const gone = new AbortController();
+    setImmediate(() => gone.abort());
+    const folderCache = { ...memory.folderCache, findKept: async () => folder };
+    const looking = getWithRelated(memory.snapshot, folderCache, actor(), vpath(`/d/${folder.names.at(-1)}`), '', gone.signal);
+    expect((await refusalOf(looking))[0]).toBe('CANCELLED');
   });
 
   it('are none that the caller may not see', async () => {

@@ -1,5 +1,4 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
@@ -8,7 +7,7 @@ import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
 import type { RoomOfListing } from './entry-room.ts';
 import type { FolderCache } from './folder-cache.ts';
-import { virtualEntry } from './list-entries.ts';
+import { throughNames, virtualEntry } from './list-entries.ts';
 import type { Folder } from './listed-entries.ts';
 
 /** One entry of the tree and the storage that holds it; no storage for a folder that mounts make. */
@@ -114,7 +113,7 @@ export async function getWithRelated(
   try {
     const folder = await folderCache.read(beside, { refresh: false, signal, caller: `user ${actor.id}` });
     room?.hold(folder.names);
-    const names = await relatedNames(folder, entry.name, isVisible, signal);
+    const { related: names } = await lookAround(folder, entry.name, isVisible, signal);
     return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
   } catch (error) {
     // The file is there, whatever is wrong with its folder: too many entries to be listed, or a right to files alone.
@@ -132,9 +131,11 @@ async function lookAtKept(
   isVisible: Filter,
   signal: AbortSignal | undefined,
 ): Promise<{ entry: Entry; related: readonly Entry[] } | undefined> {
-  if (name === undefined || !folder.names.includes(name)) return undefined;
+  if (name === undefined) return undefined;
+  const { isThere, related: names } = await lookAround(folder, name, isVisible, signal);
+  if (!isThere) return undefined;
   try {
-    const [entry, ...related] = await folder.entries([name, ...(await relatedNames(folder, name, isVisible, signal))], signal);
+    const [entry, ...related] = await folder.entries([name, ...names], signal);
     return entry?.name === name ? { entry, related } : undefined;
   } catch (error) {
     if (AppError.is(error, 'STALE_VERSION')) return undefined;
@@ -142,21 +143,22 @@ async function lookAtKept(
   }
 }
 
-async function relatedNames(
+/** Whether a folder has a name, and the names that are related to it. */
+async function lookAround(
   folder: Folder,
   name: EntryName,
   isVisible: Filter,
   signal: AbortSignal | undefined,
-): Promise<readonly EntryName[]> {
+): Promise<{ isThere: boolean; related: readonly EntryName[] }> {
   const dot = name.lastIndexOf('.');
   const stem = dot === -1 ? name : name.slice(0, dot);
-  const pace = createPace(signal);
   const related: EntryName[] = [];
-  for (const other of folder.names) {
-    if (!other.startsWith(stem) || other === name) continue;
-    if (!isVisible || isVisible(other, folder.isDirectory(other))) related.push(other);
-    if (related.length === MAX_RELATED) break;
-    await pace.step();
-  }
-  return related;
+  let isThere = false;
+  await throughNames(folder.names, signal, (other) => {
+    if (other === name) isThere = true;
+    else if (related.length < MAX_RELATED && other.startsWith(stem) && (!isVisible || isVisible(other, folder.isDirectory(other))))
+      related.push(other);
+    return isThere && related.length === MAX_RELATED;
+  });
+  return { isThere, related };
 }

@@ -2,6 +2,7 @@ import { sliceOf } from '@wharf/pace';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Actor } from '../access/permissions.ts';
+import { longFolder } from '../testing/long-folder.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -54,6 +55,16 @@ describe('folders that mounts make', () => {
     expect(await list(memory, '/')).toMatchObject({ total: 3, located: undefined });
     expect(await namesIn(memory, '/x')).toEqual(['y']);
     expect(await namesIn(memory, '/s/t')).toEqual(['u']);
+  });
+
+  it('are told apart from hundreds of thousands of names with room for others in between', async () => {
+    const memory = await openTree({ storages: [{}, { mount_path: '/d/m' }] });
+    const gone = new AbortController();
+    setImmediate(() => gone.abort());
+    const slice = sliceOf(1, 1);
+    const folderCache = { ...memory.folderCache, read: async () => longFolder(100_000) };
+    const listing = listEntries(memory.snapshot, folderCache, actor(), vpath('/d'), { slice, refresh: false, signal: gone.signal });
+    expect((await refusalOf(listing))[0]).toBe('CANCELLED');
   });
 
   it('that are all hidden leave an empty folder, not an error', async () => {

@@ -3,7 +3,7 @@ import { boundsOf, createPace, type Slice } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
-import type { Located } from '../mounts/mount-table.ts';
+import type { Located, VirtualFolder } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
 import type { RoomOfListing } from './entry-room.ts';
@@ -86,8 +86,7 @@ async function listOnce(
       const isDirectory = folder.isDirectory(name);
       return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory));
     });
-  const own = virtual.length > 0 ? new Set<EntryName>(names) : undefined;
-  const added = own ? virtual.filter((each) => !own.has(each.name)) : [];
+  const added = virtual.length > 0 ? await missingIn(names, virtual, options.signal) : [];
 
   const total = names.length + added.length;
   const { start, end } = boundsOf(options.slice, total);
@@ -109,15 +108,39 @@ async function listOnce(
   };
 }
 
-/** Leaves room for other requests in between: a pattern of a rule may cost a good part of a millisecond for each name. */
 async function filterNames(names: readonly EntryName[], signal: AbortSignal | undefined, isKept: (name: EntryName) => boolean) {
-  const pace = createPace(signal);
   const kept: EntryName[] = [];
-  for (const [index, name] of names.entries()) {
+  await throughNames(names, signal, (name) => {
     if (isKept(name)) kept.push(name);
-    if (index % 16 === 15) await pace.step();
-  }
+  });
   return kept;
+}
+
+/** Those of the few folders that mounts make whose names are not among the many of a storage. */
+async function missingIn(names: readonly EntryName[], virtual: readonly VirtualFolder[], signal: AbortSignal | undefined) {
+  const missing = new Map(virtual.map((folder) => [folder.name, folder]));
+  await throughNames(names, signal, (name) => missing.delete(name) && missing.size === 0);
+  return [...missing.values()];
+}
+
+/**
+ * Looks at the names of a folder, which may be hundreds of thousands, and leaves room for other requests in between: a pattern of a rule may cost a good part
+ * of a millisecond for each.
+ *
+ * @param look true: it has seen enough. @throws AppError CANCELLED
+ */
+export async function throughNames(
+  names: readonly EntryName[],
+  signal: AbortSignal | undefined,
+  look: (name: EntryName) => boolean | undefined,
+): Promise<void> {
+  const pace = createPace(signal);
+  let looked = 0;
+  for (const name of names) {
+    if (look(name)) return;
+    looked += 1;
+    if (looked % 16 === 0) await pace.step();
+  }
 }
 
 /** The folder's contents in its storage; undefined when only mounts make the folder. */
