@@ -2,15 +2,15 @@ import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { hasPermission } from '@wharf/rights';
 import type { PathTree } from './path-tree.ts';
 import type { Actor } from './permissions.ts';
-import { covers, matchesHide, type Rule } from './rule.ts';
+import { covers, matchesHide, matchesHideIn, type Rule } from './rule.ts';
 
 /** What rules hide from whoever may not see hidden entries. */
 export interface HiddenEntries {
   isHidden(actor: Actor, path: VirtualPath): boolean;
   /** The rule by which the path, or a folder on the way to it, is hidden from the actor. */
   hidingRule(actor: Actor, path: VirtualPath): Rule | undefined;
-  /** Which names of a folder's entries are hidden, by the rule of that folder; undefined when none is. */
-  hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
+  /** Which names of a folder's entries are hidden, by the rule of that folder; undefined when none is. @param names as of RuleBook.listingFilter() */
+  hiddenNames(actor: Actor, directory: VirtualPath, names?: readonly string[]): ((name: string, index?: number) => boolean) | undefined;
   /** Whether anything can be hidden in a folder or in what is below it. */
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
 }
@@ -38,11 +38,12 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
       if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return rule;
     return undefined;
   };
-  const hiddenNames = (actor: Actor, directory: VirtualPath) => {
+  const hiddenNames: HiddenEntries['hiddenNames'] = (actor, directory, names) => {
     if (hasPermission(actor, 'see_hides')) return undefined;
     const rule = rules.nearest(directory);
     if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
-    return (name: string) => matchesHide(rule, name);
+    const matchesAt = names && matchesHideIn(rule, names);
+    return (name, index) => (matchesAt && index !== undefined ? matchesAt(name, index) : matchesHide(rule, name));
   };
 
   return {

@@ -41,8 +41,16 @@ export interface RuleBook {
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
   /** The path of a rule at or below a place that keeps somebody from seeing or changing something; undefined when there is none. */
   findGuard(path: VirtualPath): string | undefined;
-  /** A filter for the names of a folder's entries; undefined when nothing is left out. */
-  listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
+  /**
+   * A filter for the names of a folder's entries; undefined when nothing is left out.
+   *
+   * @param names all of them, which stay as they are: what is asked for with its place among these is remembered as long as they are kept
+   */
+  listingFilter(
+    actor: Actor,
+    directory: VirtualPath,
+    names?: readonly string[],
+  ): ((name: string, isDirectory: boolean, index?: number) => boolean) | undefined;
   /** Whether a rule that stands at this very path lets the actor read what is there; true where none stands. */
   isOpen(actor: Actor, path: VirtualPath, password: string): boolean;
   /** What the actor may do at the path, and why, where no password is given. */
@@ -123,11 +131,11 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     mayHideIn,
     findGuard,
     explain: createExplainAccess({ rules, canRead, canWrite, isGuarded, isWriteBypassed, hidingRule, findGuard }),
-    listingFilter(actor, directory) {
-      const isHiddenHere = hiddenNames(actor, directory);
+    listingFilter(actor, directory, names) {
+      const isHiddenHere = hiddenNames(actor, directory, names);
       if (!isHiddenHere && (!hasReadLists || isAdmin(actor))) return undefined;
-      return (name, isDirectory) => {
-        if (isHiddenHere?.(name)) return false;
+      return (name, isDirectory, index) => {
+        if (isHiddenHere?.(name, index)) return false;
         return (
           !hasReadLists ||
           canRead(actor, isDirectory ? ((directory === '/' ? `/${name}` : `${directory}/${name}`) as VirtualPath) : directory)

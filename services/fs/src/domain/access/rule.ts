@@ -9,11 +9,13 @@ import type { Actor } from './permissions.ts';
 export interface Rule extends RuleRecord {
   /** They are compiled when they are first asked for: there may be thousands of rules, and most are not asked for. */
   readonly hidePatterns: readonly RE2JS[];
-  /** Which names they match, as far as it is known: each page of a folder asks for all its names again. */
+  /** Which names they match, as far as it is known. */
   readonly matches: Map<string, boolean>;
+  /** The same of all names of a folder, by their places: each page asks for all of them again, and they may be more than are remembered by name. */
+  readonly matchesIn: WeakMap<readonly string[], Uint8Array>;
 }
 
-/** Names that a rule remembers at most: those of a very big folder, and about 10 MB. */
+/** Names that a rule remembers at most: about 10 MB. */
 const MAX_REMEMBERED = 131_072;
 /** Rules whose patterns are kept although nobody asks for them. */
 const MAX_COMPILED = 2_048;
@@ -30,6 +32,7 @@ export function ruleFrom(record: RuleRecord): Rule {
       return patterns;
     },
     matches: new Map(),
+    matchesIn: new WeakMap(),
   };
 }
 
@@ -57,13 +60,31 @@ export function isListed(users: readonly number[], actor: Actor): boolean {
 }
 
 /** Whether the rule hides entries of this name. */
-export function matchesHide({ hidePatterns, matches }: Rule, name: string): boolean {
+export function matchesHide(rule: Rule, name: string): boolean {
+  const { matches } = rule;
   const known = matches.get(name);
   if (known !== undefined) return known;
-  const isMatch = hidePatterns.some((pattern) => pattern.matcher(name).find());
+  const isMatch = isMatched(rule, name);
   if (matches.size >= MAX_REMEMBERED) matches.clear();
   matches.set(ownText(name), isMatch);
   return isMatch;
+}
+
+/** The same of the names of a folder, which stay as they are, by their places. */
+export function matchesHideIn(rule: Rule, names: readonly string[]): (name: string, index: number) => boolean {
+  const known = rule.matchesIn.get(names) ?? new Uint8Array(names.length);
+  rule.matchesIn.set(names, known);
+  const look = names.length > MAX_REMEMBERED ? isMatched : matchesHide;
+  return (name, index) => {
+    if (!known[index]) known[index] = look(rule, name) ? HIDDEN : SHOWN;
+    return known[index] === HIDDEN;
+  };
+}
+
+const [SHOWN, HIDDEN] = [1, 2];
+
+function isMatched({ hidePatterns }: Rule, name: string): boolean {
+  return hidePatterns.some((pattern) => pattern.matcher(name).find());
 }
 
 /** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */

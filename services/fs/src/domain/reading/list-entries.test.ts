@@ -1,6 +1,7 @@
 import { sliceOf } from '@wharf/pace';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Actor } from '../access/permissions.ts';
 import { longFolder } from '../testing/long-folder.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../testing/memory-tree.ts';
@@ -194,3 +195,27 @@ it('every page is the slice of what a naive listing shows', async () => {
     { numRuns: 150 },
   );
 }, 30_000);
+
+it('names of a long folder are held against a pattern once, however many pages are asked for', async () => {
+  const memory = await openTree({ rules: [{ path: '/d', hide: '7$' }] });
+  const folder = longFolder(140_000, '');
+  let asked = 0;
+  const { matcher } = RE2JS.prototype;
+  RE2JS.prototype.matcher = function (this: RE2JS, name) {
+    asked += 1;
+    return matcher.call(this, name);
+  };
+  onTestFinished(() => {
+    RE2JS.prototype.matcher = matcher;
+  });
+  const page = async (number: number) => {
+    const options = { slice: sliceOf(number, 2), refresh: false };
+    const folderCache = { ...memory.folderCache, read: async () => folder };
+    const { entries, total } = await listEntries(memory.snapshot, folderCache, actor({ permission: 0 }), vpath('/d'), options);
+    return { total, last: entries.at(-1)?.name };
+  };
+  expect(await page(1)).toEqual({ total: 126_000, last: folder.names[1] });
+  expect(asked).toBe(140_000);
+  expect(await page(63_000)).toEqual({ total: 126_000, last: folder.names[139_999] });
+  expect(asked).toBe(140_000);
+});

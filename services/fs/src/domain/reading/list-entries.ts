@@ -81,11 +81,13 @@ async function listOnce(
   if (folder) options.room?.hold(folder.names);
 
   let names = folder?.names ?? [];
-  if (folder && (isVisible || options.onlyFolders))
-    names = await filterNames(names, options.signal, (name) => {
+  if (folder && (isVisible || options.onlyFolders)) {
+    const isListed = snapshot.rules.listingFilter(actor, path, folder.names);
+    names = await filterNames(names, options.signal, (name, index) => {
       const isDirectory = folder.isDirectory(name);
-      return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory));
+      return (isDirectory || !options.onlyFolders) && (!isListed || isListed(name, isDirectory, index));
     });
+  }
   const added = virtual.length > 0 ? await missingIn(names, virtual, options.signal) : [];
 
   const total = names.length + added.length;
@@ -108,13 +110,15 @@ async function listOnce(
   };
 }
 
-async function filterNames(names: readonly EntryName[], signal: AbortSignal | undefined, isKept: (name: EntryName) => boolean) {
+async function filterNames(names: readonly EntryName[], signal: AbortSignal | undefined, isKept: Kept) {
   const kept: EntryName[] = [];
-  await throughNames(names, signal, (name) => {
-    if (isKept(name)) kept.push(name);
+  await throughNames(names, signal, (name, index) => {
+    if (isKept(name, index)) kept.push(name);
   });
   return kept;
 }
+
+type Kept = (name: EntryName, index: number) => boolean;
 
 /** Those of the few folders that mounts make whose names are not among the many of a storage. */
 async function missingIn(names: readonly EntryName[], virtual: readonly VirtualFolder[], signal: AbortSignal | undefined) {
@@ -132,14 +136,14 @@ async function missingIn(names: readonly EntryName[], virtual: readonly VirtualF
 export async function throughNames(
   names: readonly EntryName[],
   signal: AbortSignal | undefined,
-  look: (name: EntryName) => boolean | undefined,
+  look: (name: EntryName, index: number) => boolean | undefined,
 ): Promise<void> {
   const pace = createPace(signal);
-  let looked = 0;
+  let index = 0;
   for (const name of names) {
-    if (look(name)) return;
-    looked += 1;
-    if (looked % 16 === 0) await pace.step();
+    if (look(name, index)) return;
+    index += 1;
+    if (index % 16 === 0) await pace.step();
   }
 }
 
