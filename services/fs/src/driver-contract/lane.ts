@@ -6,7 +6,7 @@ import { abortError, throwIfAborted } from './storage-error.ts';
 export type Leave = () => void;
 
 /**
- * So much may be under way at a time; the others wait, first come, first served. No caller has more than a share of it, however much it asks for: one
+ * So much may be under way at a time; the others wait, callers by turns. No caller has more than a share of it, however much it asks for: one
  * whose transfers stand still holds up nobody else. Those who are patient leave a quarter to those who are not.
  */
 export interface Lane {
@@ -32,7 +32,8 @@ interface Waiting {
 }
 
 export function createLane({ size, share, waitMs }: LaneOptions): Lane {
-  const waiting = new Set<Waiting>();
+  /** What waits of each caller, the one whose turn is next first. */
+  const waiting = new Map<string | undefined, Set<Waiting>>();
   const taken = new Map<string | undefined, number>();
   let [takenInAll, takenPatiently] = [0, 0];
   const patientShare = size - Math.max(1, Math.floor(size / 4));
@@ -60,19 +61,26 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
   };
   /** Whoever waits for room is not passed by others; whoever waits for an own transfer to end is. */
   const admit = (): void => {
-    for (const next of waiting) {
-      if (!isWithinShare(next)) continue;
-      if (takenInAll + next.room > size) return;
-      next.take();
-    }
+    for (const [caller, own] of waiting)
+      for (const next of own) {
+        if (!isWithinShare(next)) continue;
+        if (takenInAll + next.room > size) return;
+        waiting.delete(caller);
+        next.take();
+        // Behind the others; this loop comes to it again.
+        if (own.size > 0) waiting.set(caller, own);
+        break;
+      }
   };
   const enter = async ({ signal, caller, isPatient: waits }: CallOptions = {}, room = 1): Promise<Leave> => {
     throwIfAborted(signal);
     const isPatient = waits ?? false;
     return new Promise<Leave>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
+      const others = waiting.get(caller) ?? new Set();
       const end = () => {
-        waiting.delete(own);
+        others.delete(own);
+        if (others.size === 0) waiting.delete(caller);
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
@@ -91,9 +99,10 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
         admit();
       };
       const abort = () => giveUp(signal && abortError(signal));
-      waiting.add(own);
+      others.add(own);
+      waiting.set(caller, others);
       admit();
-      if (!waiting.has(own)) return;
+      if (!others.has(own)) return;
       signal?.addEventListener('abort', abort, { once: true });
       if (waitMs !== undefined && !isPatient)
         timer = setTimeout(() => giveUp(new AppError('OVERLOADED', 'the storage is busy, try again in a moment')), waitMs);

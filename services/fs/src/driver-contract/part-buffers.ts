@@ -22,7 +22,7 @@ export interface PartBuffer {
 }
 
 /**
- * Takes memory from the one budget of the process; where there is no room it waits, first come, first served. Whoever waits for a second part holds
+ * Takes memory from the one budget of the process; where there is no room it waits, callers by turns. Whoever waits for a second part holds
  * the first one only as long as its storage takes it, so that everybody gets on.
  *
  * @param bytes at most PART_BUDGET_BYTES

@@ -58,6 +58,19 @@ describe('a lane', () => {
     await third;
   });
 
+  it('is given to callers by turns, however many calls of others came before', async () => {
+    const lane = createLane({ size: 2, share: 1 });
+    const order: string[] = [];
+    const calls = ['one', 'one', 'one', 'other', 'other', 'other', 'late', 'late'].map((caller) =>
+      lane.run({ caller }, async () => {
+        order.push(caller);
+        await Promise.resolve();
+      }),
+    );
+    await Promise.all(calls);
+    expect(order).toEqual(['one', 'other', 'one', 'other', 'late', 'one', 'other', 'late']);
+  });
+
   it('keeps a quarter from those who are patient, who wait for as long as it takes', async () => {
     const lane = createLane({ size: 8, share: 4, waitMs: SOON_MS });
     const order: number[] = [];

@@ -28,7 +28,7 @@ type Remove = NonNullable<StorageDriver['remove']>;
 const WAIT_MS = 30_000;
 
 /**
- * Keeps what a storage is asked at once within limits, each lane first come, first served: downloads that stand still hold up neither
+ * Keeps what a storage is asked at once within limits, each lane with callers by turns: downloads that stand still hold up neither
  * listings nor uploads. A listing takes its turn for each step, for whoever reads it may ask the storage in between.
  *
  * Every call that is not patient may also throw AppError OVERLOADED: its turn did not come in time.
