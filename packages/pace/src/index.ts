@@ -11,7 +11,7 @@ export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
 export { memoryBytes, ownBytes } from './memory-bytes.ts';
-export { createPace, type Pace } from './pace.ts';
+export { createPace, forOwner, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { isHugePattern } from './pattern-cost.ts';

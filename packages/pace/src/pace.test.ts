@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
-import { createPace } from './pace.ts';
+import { createPace, forOwner } from './pace.ts';
 
 /** Keeps the thread for longer than a slice. */
 function work(): void {
@@ -34,6 +34,18 @@ it.each([5, 10, 20])('of %i that have had their slice each goes on in a turn of 
   const taken = await Promise.all(paces.map((pace) => pace.step().then(() => turn)));
   isOver = true;
   expect(new Set(taken).size).toBe(count);
+});
+
+it('has owners go on by turns, however much of others has had its slice before', async () => {
+  const taken: string[] = [];
+  const paceOf = (owner: string) => forOwner(owner, () => createPace());
+  const paces = [...Array.from({ length: 20 }, () => 'many'), 'one'].map((owner) => ({ owner, pace: paceOf(owner) }));
+  work();
+  const steps = paces.map(({ owner, pace }) => pace.step().then(() => taken.push(owner)));
+  await steps.at(-1);
+  expect(taken.length).toBeLessThan(4);
+  await Promise.all(steps);
+  expect(taken).toHaveLength(21);
 });
 
 it.each([

@@ -1,13 +1,25 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
-import { createTurns } from './turns.ts';
+import { createFairTurns } from './turns.ts';
 
 /** The longest time, in milliseconds, that work stays on the event loop before other work gets its turn. */
 export const SLICE_MS = 5;
+/** For whom the work is done, carried along with it: nothing between a call and its long pieces of work needs to know. */
+const served = new AsyncLocalStorage<string>();
+const inTurn = createFairTurns();
+
+/** Has work, and all that comes of it, take its turns as one owner, by turns with the others. Without an owner it is Wharf's own. */
+export function forOwner<Result>(owner: string, work: () => Result): Result {
+  return served.run(owner, work);
+}
+
 /**
  * In each turn of the event loop only one of the long pieces of work on this thread goes on. So ten of them do not delay a short call by
- * ten slices.
+ * ten slices. Owners have their turns by turns: sixty of one owner do not delay another one by sixty slices each.
  */
-export const takeTurn = createTurns();
+export function takeTurn(owner = served.getStore() ?? ''): Promise<void> {
+  return inTurn(owner, 0);
+}
 
 /** Makes room for other calls within a long one on the same thread, and ends it when its caller has gone. */
 export interface Pace {
@@ -16,11 +28,12 @@ export interface Pace {
 }
 
 export function createPace(signal?: AbortSignal): Pace {
+  const owner = served.getStore();
   let sliceEndsAt = performance.now() + SLICE_MS;
   return {
     async step() {
       if (performance.now() < sliceEndsAt) return;
-      await takeTurn();
+      await takeTurn(owner);
       if (signal?.aborted)
         throw AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled', { cause: signal.reason });
       sliceEndsAt = performance.now() + SLICE_MS;

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { forOwner } from '@wharf/pace';
 import type { AnswerStep, CallStep, CarryCallsRequest, CarryCallsResponse } from '@wharf/proto/call';
 import type { CallContext } from 'nice-grpc-common';
 import { shareKeyOf } from '../http/transfer-limit.ts';
@@ -213,12 +214,13 @@ class ServedStream {
     const { tokens, openCalls } = this.#serving;
     const made = callFromStep(tokens, step, call.abort.signal);
     if (made.identity?.kind !== 'user') return this.#answerCall(step, call, made);
-    const leave = openCalls.begin(shareKeyOf(made), (error) => {
+    const owner = shareKeyOf(made);
+    const leave = openCalls.begin(owner, (error) => {
       call.endedWith = error;
       this.#cancel(call);
     });
     try {
-      return await this.#answerCall(step, call, made);
+      return await forOwner(owner, () => this.#answerCall(step, call, made));
     } finally {
       leave();
     }

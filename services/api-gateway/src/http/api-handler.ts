@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, forOwner } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import {
   type Caller,
@@ -61,6 +61,17 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     return caller;
   };
 
+  const answer = async (call: ReturnType<Route['prepare']>, context: RequestContext, caller: Caller | undefined) => {
+    const result = await parts.calls.during(
+      caller,
+      context.address,
+      async () => call(context),
+      () => context.end(),
+    );
+    const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
+    return { envelope, pieces: await writeJson(envelope, createPace()) };
+  };
+
   return async (request, response) => {
     parts.cors.allow(request, response);
     const method = request.method ?? 'GET';
@@ -102,7 +113,8 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const address = parts.proxies.clientAddress(request);
       const hold = parts.held.of(response, caller, address);
       const holdMade = parts.made.of(response, caller, address);
-      const turns = turnsOf(request, shareKeyOf({ identity: caller?.identity, address }));
+      const owner = shareKeyOf({ identity: caller?.identity, address });
+      const turns = turnsOf(request, owner);
       const reading = { turns, isNeeded: route.takes === 'body', refusal, hold, holdMade };
       const body = hasBody ? await readBody(request, reading) : ({ kind: 'none' } as const);
       await turns.come(query.length);
@@ -110,14 +122,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       // Whoever sends it slowly, or much, may have been logged out meanwhile, or have other rights.
       if (isBodyToCome || turns.haveCome()) caller = await admit();
       const context = new RequestContext(parts, request, response, caller, hold);
-      const result = await parts.calls.during(
-        caller,
-        context.address,
-        async () => call(context),
-        () => context.end(),
-      );
-      const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
-      const pieces = await writeJson(envelope, createPace());
+      const { envelope, pieces } = await forOwner(owner, () => answer(call, context, caller));
       hold(pieces.reduce((sum, piece) => sum + piece.length, 0));
       scope.code = envelope.code;
       await sendPieces(response, pieces);
