@@ -61,17 +61,6 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     return caller;
   };
 
-  const answer = async (call: ReturnType<Route['prepare']>, context: RequestContext, caller: Caller | undefined) => {
-    const result = await parts.calls.during(
-      caller,
-      context.address,
-      async () => call(context),
-      () => context.end(),
-    );
-    const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
-    return { envelope, pieces: await writeJson(envelope, createPace()) };
-  };
-
   return async (request, response) => {
     parts.cors.allow(request, response);
     const method = request.method ?? 'GET';
@@ -122,7 +111,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       // Whoever sends it slowly, or much, may have been logged out meanwhile, or have other rights.
       if (isBodyToCome || turns.haveCome()) caller = await admit();
       const context = new RequestContext(parts, request, response, caller, hold);
-      const { envelope, pieces } = await forOwner(owner, () => answer(call, context, caller));
+      const { envelope, pieces } = await forOwner(owner, () => answer(parts, call, context, caller));
       hold(pieces.reduce((sum, piece) => sum + piece.length, 0));
       scope.code = envelope.code;
       await sendPieces(response, pieces);
@@ -130,6 +119,18 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       await refuse(request, response, thrown, route, isAllowed);
     }
   };
+}
+
+/** What a call answers, as text in pieces. */
+async function answer({ calls }: GatewayParts, call: ReturnType<Route['prepare']>, context: RequestContext, caller: Caller | undefined) {
+  const result = await calls.during(
+    caller,
+    context.address,
+    async () => call(context),
+    () => context.end(),
+  );
+  const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
+  return { envelope, pieces: await writeJson(envelope, createPace()) };
 }
 
 /** The path of a request as it came, and its query without the question mark. */
