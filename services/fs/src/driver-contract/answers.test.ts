@@ -58,3 +58,11 @@ it('a message that has all come and is left before its end lets go of its connec
   for await (const _ of boundedBody(message, undefined)) break;
   expect(message.destroyed).toBe(true);
 });
+
+it('a message that stops before its end is left, also where nobody who has gone would end it', async () => {
+  const message = new IncomingMessage(new Socket());
+  message.push('some');
+  const read = Array.fromAsync(boundedBody(message, undefined, undefined, 20), (piece) => String(piece));
+  await expect(read).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  expect(message.destroyed).toBe(true);
+});

@@ -65,17 +65,25 @@ export function emptyContent(entry: Entry, { signal }: CallOptions): FileContent
   };
 }
 
+/** A body that no signal ends, as of what goes on without its caller, has so long: its connection would be held for ever. */
+const NOBODYS_MS = 600_000;
+
 /**
  * The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. Megabytes may be there in one turn of the
  * event loop: what is made of a piece gives way before the next one. A piece is only lent until the next one is asked for.
+ *
+ * @param nobodysMs another time than the standard one is given by tests only
  */
 export async function* boundedBody(
   answer: Answer,
   signal: AbortSignal | undefined,
   maxBytes = Number.POSITIVE_INFINITY,
+  nobodysMs = NOBODYS_MS,
 ): AsyncGenerator<Uint8Array, void> {
   const stop = () => void answer.destroy(new Error('stopped'));
   signal?.addEventListener('abort', stop, { once: true });
+  const late = () => void answer.destroy(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time'));
+  const timer = signal ? undefined : setTimeout(late, nobodysMs);
   let bytes = 0;
   try {
     throwIfAborted(signal);
@@ -96,6 +104,7 @@ export async function* boundedBody(
     if (signal?.aborted) throw abortError(signal);
     throw AppError.is(error) ? error : badAnswer('an answer that breaks off', error);
   } finally {
+    clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
     if (!answer.complete || bytes > maxBytes) answer.destroy();
   }

@@ -1,9 +1,16 @@
 import { createServer } from 'node:net';
+import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { plainContext } from '../../src/driver-contract/open-context.ts';
+import { ftpConfigSchema } from '../../src/drivers/ftp/config.ts';
+import { FtpDriver } from '../../src/drivers/ftp/driver.ts';
+import { ftpDriver } from '../../src/drivers/ftp/index.ts';
+import { LANES } from '../../src/drivers/ftp/session-pool.ts';
+import { ftpSettings } from '../../src/drivers/ftp/settings.ts';
 import { type HostileServer, SIZE, startHostile } from './hostile-server.ts';
 import { itemsOf, openFtp } from './open-ftp.ts';
 
@@ -183,6 +190,20 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     gone.abort();
     expect((await reading)[0]).toBe('CANCELLED');
     await waitFor('the connections to end', () => server.openConnections() <= before, { withinMs: 1_000 });
+  });
+
+  it('that falls silent as it gives names keeps no connection once those who asked have gone', async () => {
+    const server = await startHostile({ reply: (verb) => (verb === 'RNTO' ? '' : undefined) });
+    const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const items = JSON.parse(ftpDriver.normaliseAddition(JSON.stringify(itemsOf(server))));
+    const driver = await FtpDriver.open(ftpSettings(ftpConfigSchema.parse(items)), plainContext({}, { egress }), 200);
+    onTestFinished(() => driver.close());
+    const renames = Array.from({ length: LANES.names }, (_, index) =>
+      refusalOf(driver.rename(mpath('/file'), mpath(`/new ${index}`), { overwrite: true })),
+    );
+    await waitFor('all connections to be taken', () => server.commands.filter((line) => line.startsWith('RNTO')).length === LANES.names);
+    expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+    for (const [code] of await Promise.all(renames)) expect(code).toBe('DEADLINE_EXCEEDED');
   });
 
   it('cannot make two commands of one name', async () => {

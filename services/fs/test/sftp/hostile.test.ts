@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
+import { SftpSession } from '../../src/drivers/sftp/client.ts';
 import { sftpConfigSchema, sftpSettings } from '../../src/drivers/sftp/config.ts';
 import { SftpDriver } from '../../src/drivers/sftp/driver.ts';
 import { sftpDriver } from '../../src/drivers/sftp/index.ts';
@@ -134,6 +135,32 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect((await looking)[0]).toBe('CANCELLED');
     mutes = 2;
     await waitFor('another connection', async () => (await driver.stat(mpath('/file'))).sizeBytes === FILE.size);
+  });
+
+  it('that never answers one question, but all others, is known by it', async () => {
+    let [isMute, heard] = [false, 0];
+    const onWaiting = () => {
+      heard += 1;
+    };
+    const items = await startHostile({ isMute: () => isMute, onWaiting });
+    const settings = sftpSettings(sftpConfigSchema.parse(JSON.parse(sftpDriver.normaliseAddition(JSON.stringify(items)))));
+    const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const none = { key: undefined, hostKeyType: undefined, checkHostKey: () => undefined };
+    const session = await SftpSession.connect({ ...none, settings, egress, password: 'x', signal: new AbortController().signal });
+    onTestFinished(() => session.end());
+    isMute = true;
+    const unanswered = Array.from({ length: 2 }, async (_, index) => {
+      await waitFor('the one before', () => heard === index);
+      return session.lstat('/root/file');
+    });
+    await waitFor('both questions', () => heard === 2);
+    isMute = false;
+    await waitFor('it to be known', async () => {
+      await session.lstat('/root/file');
+      return session.isSilentFor(100);
+    });
+    session.end();
+    for (const outcome of await Promise.allSettled(unanswered)) expect(outcome.status).toBe('rejected');
   });
 
   it.each([

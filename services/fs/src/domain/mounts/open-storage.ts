@@ -21,16 +21,35 @@ type Made = 'listingRoom';
 export type Surroundings = Omit<ContextParts, OwnParts | Made> &
   Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined; readonly spoolFolder?: string | undefined };
 
-/** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
+/**
+ * Opens a storage with its limits around it. The time in which a storage opens that this one stands on is not counted: that has a limit of its own, and one
+ * that does not answer would have this one end first, where it can do without.
+ *
+ * @param addition undefined: what is stored cannot be read. @throws what the driver says
+ */
 export async function openStorage(
   definition: DriverDefinition,
   addition: string | undefined,
-  { spans, spoolFolder, ...context }: Surroundings,
+  { spans, spoolFolder, openMount, ...given }: Surroundings,
 ): Promise<StorageDriver> {
   if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
-  const watchdog = new Watchdog(context.signal);
+  const watchdog = new Watchdog(given.signal);
   watchdog.arm(OPEN_TIMEOUT_MS);
   const { signal } = watchdog;
+  let [below, isOver] = [0, false];
+  const uncounted =
+    (openBelow: ContextParts['openMount']): ContextParts['openMount'] =>
+    async (path, options) => {
+      below += 1;
+      watchdog.disarm();
+      try {
+        return await openBelow(path, options);
+      } finally {
+        below -= 1;
+        if (below === 0 && !isOver) watchdog.arm(OPEN_TIMEOUT_MS);
+      }
+    };
+  const context = { ...given, ...(openMount && { openMount: uncounted(openMount) }) };
   const listingRoom = createListingRoom();
   const opening = definition.open(addition, { ...context, signal, listingRoom });
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
@@ -39,6 +58,7 @@ export async function openStorage(
     const driver = await watchdog.guard(opening);
     return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, listingRoom, spoolFolder);
   } finally {
+    isOver = true;
     watchdog.dispose();
   }
 }

@@ -27,6 +27,8 @@ export interface ConnectOptions {
   /** What the server is verified by; undefined: the public authorities. */
   readonly trust: SecureContext | undefined;
   readonly signal: AbortSignal;
+  /** As ControlConnection has it. */
+  readonly silentMs?: number | undefined;
 }
 
 /** A connection for data, and the command that it was opened for. */
@@ -72,7 +74,7 @@ export class FtpSession {
       if (signal.aborted) onAbort();
       const secure = settings.tls && new SecureSockets(settings.host, settings.tls, trust);
       const first = secure?.isImplicit ? await secure.begin(socket) : socket;
-      const session = new FtpSession(new ControlConnection(first), host, options);
+      const session = new FtpSession(new ControlConnection(first, options.silentMs), host, options);
       session.#secure = secure;
       await session.#logIn();
       return session;

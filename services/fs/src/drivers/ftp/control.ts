@@ -5,6 +5,8 @@ import { RefusedReply } from './errors.ts';
 import { type Reply, ReplyReader } from './replies.ts';
 
 const KEEPALIVE_MS = 30_000;
+/** A server that owes a reply has so long: longer than any call waits. What goes on without its caller would hold its session for ever. */
+const SILENT_MS = 360_000;
 /** Replies that come before somebody waits for them: that a transfer begins, and that it is over. */
 const MAX_EARLY = 4;
 /** Before its last reply a command has one other. */
@@ -20,11 +22,14 @@ export class ControlConnection {
   #isAsked = true;
   #onAnswered: () => void = () => undefined;
   #failure: AppError | undefined;
+  readonly #silentMs: number;
   /** Told once it is over. */
   onEnd: () => void = () => undefined;
 
-  constructor(socket: Socket) {
+  /** @param silentMs another time than the standard one is given by tests only */
+  constructor(socket: Socket, silentMs = SILENT_MS) {
     this.#socket = socket;
+    this.#silentMs = silentMs;
     socket.setKeepAlive(true, KEEPALIVE_MS);
     this.#listen();
   }
@@ -141,9 +146,12 @@ export class ControlConnection {
   }
 
   #wait(): Promise<Reply> {
-    return new Promise((resolve, reject) => {
+    const late = () => this.end(new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time'));
+    const timer = setTimeout(late, this.#silentMs);
+    const answered = new Promise<Reply>((resolve, reject) => {
       if (this.#failure) reject(this.#failure);
       else this.#waiting = { resolve, reject };
     });
+    return answered.finally(() => clearTimeout(timer));
   }
 }

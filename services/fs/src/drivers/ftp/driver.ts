@@ -90,8 +90,11 @@ export class FtpDriver implements StorageDriver {
     };
   }
 
-  /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION: no such folder; as the contract */
-  static async open(settings: FtpSettings, context: OpenContext): Promise<FtpDriver> {
+  /**
+   * @param silentMs as `ControlConnection` has it
+   * @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION: no such folder; as the contract
+   */
+  static async open(settings: FtpSettings, context: OpenContext, silentMs?: number): Promise<FtpDriver> {
     const calls = new Calls(toAppError);
     const root = new RemoteRoot(settings.rootPlace);
     let temps: TempFiles | undefined;
@@ -100,7 +103,7 @@ export class FtpDriver implements StorageDriver {
     const trust = certificate === undefined ? undefined : egress.trustBeside(certificate);
     const pool = new SessionPool(
       async () => {
-        const session = await FtpSession.connect({ settings, egress, trust, signal: calls.connecting });
+        const session = await FtpSession.connect({ settings, egress, trust, silentMs, signal: calls.connecting });
         temps?.removeLeft();
         return session;
       },

@@ -255,7 +255,7 @@ export class SameApiDriver implements StorageDriver {
         const left = await this.#client.find(path, {});
         return left && said(left);
       };
-      await removeReally(said(there), () => this.#client.remove(parentPath(path), name, call), find);
+      await removeReally(said(there), () => this.#client.remove(parentPath(path), name, recursive ? call : {}), find);
     });
   }
 

@@ -233,6 +233,8 @@ const READ_BYTES = 32 * 1024;
 const MIN_REQUEST_BYTES = 4 * 1024;
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
 const MAX_WRITES = 64;
+/** One answer may come so much later than any at all: on a slow line much is under way before it. What is never answered keeps its place for ever. */
+const FORGOTTEN_TIMES = 5;
 
 /**
  * One connection with one SFTP channel. Any number of requests may be on their way; what the server refuses is a RefusedRequest, and when the
@@ -247,7 +249,8 @@ export class SftpSession {
   readonly #socket: Socket;
   readonly #reading: PacedReading;
   readonly #sftp: SFTPWrapper;
-  readonly #pending = new Set<(error: unknown) => void>();
+  /** What waits for an answer, the oldest first, and since when. */
+  readonly #pending = new Map<(error: unknown) => void, number>();
   /** When the last answer came, or something was asked when nothing else was. */
   #heardAtMs = 0;
   #failure: AppError | undefined;
@@ -319,7 +322,9 @@ export class SftpSession {
 
   /** Whether the server owes answers and has given none for so long. Its signs of life are of another process of it, which goes on without the one that serves files. */
   isSilentFor(ms: number): boolean {
-    return this.#pending.size > 0 && performance.now() - this.#heardAtMs >= ms;
+    const now = performance.now();
+    const [oldestMs = now] = this.#pending.values();
+    return this.#pending.size > 0 && (now - this.#heardAtMs >= ms || now - oldestMs >= FORGOTTEN_TIMES * ms);
   }
 
   /** Lets go of the connection at once. Safe twice. */
@@ -489,8 +494,9 @@ export class SftpSession {
   #ask<Answer = void>(send: (sftp: SFTPWrapper, done: Done<Answer>) => void): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       if (this.#failure) return reject(this.#failure);
-      if (this.#pending.size === 0) this.#heardAtMs = performance.now();
-      this.#pending.add(reject);
+      const now = performance.now();
+      if (this.#pending.size === 0) this.#heardAtMs = now;
+      this.#pending.set(reject, now);
       send(this.#sftp, (error, answer) => {
         if (!this.#pending.delete(reject)) return;
         this.#heardAtMs = performance.now();
@@ -509,7 +515,7 @@ export class SftpSession {
   #end(cause: unknown): void {
     if (this.#failure) return;
     this.#failure = AppError.is(cause) ? cause : storageError('STORAGE_UNAVAILABLE', cause);
-    for (const reject of this.#pending) reject(this.#failure);
+    for (const reject of this.#pending.keys()) reject(this.#failure);
     this.#pending.clear();
     this.#client.end();
     this.#socket.destroy();

@@ -240,7 +240,7 @@ export class WebdavDriver implements StorageDriver {
       // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
       if (!recursive) call.commit();
       this.#seen.clear();
-      const remove = () => this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
+      const remove = () => this.#client.delete(path, isFolder, recursive ? call : {}).finally(() => this.#seen.clear());
       await removeReally(there, remove, () => {
         // What is done does not end with its caller.
         call.commit();
