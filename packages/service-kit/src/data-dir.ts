@@ -31,7 +31,7 @@ export interface DataDir {
 }
 
 /**
- * Makes the folder (0700) when it is missing, and in it the secret (0600) when none is given. The first secret made is kept for ever:
+ * Makes the folder (0700) when it is missing, and in it the secret (0600) when none is given. The first secret made is kept for ever, and no other one made:
  * everything encrypted at rest and every login depends on it. A process that is killed at any step leaves nothing that stops the next one.
  *
  * @throws AppError FAILED_PRECONDITION saying what to do when the folder cannot be used
@@ -44,7 +44,7 @@ export async function openDataDir(dataDir: string, given: Secret | undefined): P
   if (note.version > DATA_VERSION) throw newerData(`${join(path, NOTE_FILE)} says`, note.version);
   return {
     path,
-    secret: given ?? new Secret(await secretOf(join(path, SECRET_FILE))),
+    secret: given ?? new Secret(await secretOf(join(path, SECRET_FILE), note.isFirstStart)),
     storeDir: join(path, STORE_FOLDER),
     note,
     copyAs: note.version < DATA_VERSION ? `before-data-${DATA_VERSION}` : undefined,
@@ -74,8 +74,17 @@ async function noteOf(path: string): Promise<StoreNote> {
   return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null };
 }
 
-async function secretOf(file: string): Promise<string> {
-  if (!(await isThere(file))) await writeOnce(file, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
+/** @param isFirst nothing can be lost yet: another one would not read what is sealed, and seal what comes so that the right one does not read it */
+async function secretOf(file: string, isFirst: boolean): Promise<string> {
+  if (!(await isThere(file))) {
+    if (!isFirst)
+      throw new AppError(
+        'FAILED_PRECONDITION',
+        `${file} is missing. Restore it from a backup, or start with the WHARF_SECRET of before: what is stored cannot be read without it. ` +
+          'To go on without passwords of storages, logins and links of before, write a secret of your own into it, of 32 characters or more.',
+      );
+    await writeOnce(file, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
+  }
   const secret = (await readFile(file, 'utf8')).trim();
   if (secret.length < MIN_SECRET_LENGTH)
     throw new AppError(

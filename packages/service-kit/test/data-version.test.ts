@@ -85,6 +85,27 @@ describe('the store of a data folder', () => {
   });
 });
 
+describe('the secret of a data folder', () => {
+  const lose = () => rm(join(dir.path, 'secret'));
+
+  it('is made by a first start, and no other one in its place once that has ended', async () => {
+    await openDataDir(dir.path, undefined);
+    await lose();
+    const { secret, keepStoreId } = await openDataDir(dir.path, undefined);
+    await keepStoreId('store');
+    await lose();
+    await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing\. Restore it from a backup/);
+    expect((await openDataDir(dir.path, secret)).secret).toBe(secret);
+    await writeFile(join(dir.path, 'secret'), `${secret.reveal()}\n`);
+    expect((await openDataDir(dir.path, undefined)).secret.reveal()).toBe(secret.reveal());
+  });
+
+  it('is no new one where a version without a note has left a store', async () => {
+    await mkdir(join(dir.path, 'store'));
+    await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing/);
+  });
+});
+
 describe('data', () => {
   const ran: string[] = [];
   const migration = (to: number, name: string): Migration => ({

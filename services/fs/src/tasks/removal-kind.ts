@@ -105,8 +105,8 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     const name = parseEntryName(text);
     const path = childPath(folder, name);
     const operation = await frame.operation();
-    // What is there by now is not what goes: that was looked through when its removal began.
-    const doomed = await checked(operation, input, folder, path, begun === undefined);
+    // Of what was looked through when its removal began, something may have been hidden since.
+    const doomed = await checked(operation, input, folder, path);
     await run.assertLease();
     const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
     const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun, isPatient: true });
@@ -138,7 +138,7 @@ function stepOf(
     const operation = await renewed();
     if (operation.snapshot !== known.snapshot || operation.actor !== known.actor) {
       // What is in the folder is looked through once more only where that can say something else.
-      const isAsked = operation.snapshot.rules !== known.snapshot.rules;
+      const isAsked = operation.snapshot.rules !== known.snapshot.rules || seesOther(operation.actor, known.actor);
       await checked(operation, input, folder, path, isAsked);
       known = operation;
     }
@@ -168,6 +168,11 @@ async function checked(
   const doomed = { path, located: locateIn(operation.snapshot, path, storage) };
   if (looksInside) await requireAllSeen(operation, doomed);
   return doomed;
+}
+
+/** Whether somebody may see other entries than before. */
+function seesOther(now: Operation['actor'], before: Operation['actor']): boolean {
+  return now.role !== before.role || now.permission !== before.permission || now.basePath !== before.basePath;
 }
 
 function requireInside({ actor }: Operation, folder: VirtualPath): void {

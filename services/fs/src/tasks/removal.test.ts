@@ -237,6 +237,28 @@ describe('a task that removes', () => {
     expect(await memory.everything('/o/large')).toHaveLength(40);
   });
 
+  it('removes nothing that has been hidden since it was asked for, or since its user lost the right to see it', async () => {
+    const hiding = { path: '/o/large', hide: '^1000$', h_sub: true };
+    const blind = actor({ permission: 0xfffe });
+    const memory = await openObjects({ rules: [hiding] });
+    await fill(memory, '/o/large', 1_001);
+    const before = await memory.everything('/o');
+    const ask = async () => {
+      const [task] = await request(memory, '/o', ['large']);
+      if (!task) throw new Error('no task was made');
+      return task;
+    };
+    // While it waited, and while it is under way.
+    expect(await refusalOf(runRemoval(memory.operation(blind), await ask()))).toEqual(DENIED);
+    let asked = 0;
+    const operations = async () => {
+      asked += 1;
+      return memory.operation(asked === 1 ? actor() : blind);
+    };
+    expect(await refusalOf(runRemoval(memory.operation(), await ask(), undefined, operations))).toEqual(DENIED);
+    expect(await memory.everything('/o')).toEqual(before);
+  });
+
   it('shows in kept listings what became of it', async () => {
     const memory = await setUp();
     const listed = async () =>

@@ -422,9 +422,16 @@ it('what takes the place of a known file is dated later, also where its storage 
     },
   };
   const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Undated' }] });
-  const known = { name: 'f' as EntryName, isDirectory: false, sizeBytes: 4, modifiedAt: new Date('2100-01-01T00:00:00Z') };
+  const soon = Date.now() + 3_600_000;
+  const known = { name: 'f' as EntryName, isDirectory: false, sizeBytes: 4, modifiedAt: new Date(soon) };
   const upload = await beginUpload(memory.operation(), request('/f'));
   await upload.store(bytesOf('text'), undefined, known);
   await upload.store(bytesOf('text'), undefined, { ...known, version: '1' });
-  expect(dates).toEqual([new Date('2100-01-01T00:00:01Z'), undefined]);
+  expect(dates).toEqual([new Date(soon + 1_000), undefined]);
+  // Disks and servers have a last date, which they give to all that are later.
+  const last = new Date('2106-02-07T06:28:15Z');
+  await upload.store(bytesOf('text'), undefined, { ...known, modifiedAt: last });
+  const late = await beginUpload(memory.operation(), { ...request('/f'), modifiedAt: new Date('9999-12-31T23:59:59Z') });
+  await late.store(bytesOf('text'), undefined, known);
+  expect(dates.slice(2).map((date) => date && date < last)).toEqual([true, true]);
 });

@@ -153,14 +153,21 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
 
 /** A storage that promises nothing of dates may keep some: a gateway whose root is none of its storages, an Alias of which one folder takes none. */
 const UNKNOWN_STEP_MS = 1_000;
+/** Disks and servers end in 2038, 2106 or 2446, where all later dates are one: no date so far ahead, in milliseconds, is given to tell files apart. */
+const FAR_AHEAD_MS = 366 * 24 * 3_600_000;
 
 /**
  * The date of a file that takes the place of another one. Where nothing but date and size tells the two apart it is a later one: a storage may count
- * whole seconds, in which many can be written.
+ * whole seconds, in which many can be written. Of one that is far ahead it is the date of now.
  */
 function dateBehind({ modifiedAt, version, hashes }: Entry, wanted: Date | undefined, { traits }: StorageDriver): Date | undefined {
   if (version !== undefined || hashes !== undefined) return wanted;
-  return new Date(Math.max(wanted?.getTime() ?? Date.now(), modifiedAt.getTime() + (traits.modTimeStepMs ?? UNKNOWN_STEP_MS)));
+  const now = Date.now();
+  const isFar = (ms: number) => ms > now + FAR_AHEAD_MS;
+  const behind = modifiedAt.getTime() + (traits.modTimeStepMs ?? UNKNOWN_STEP_MS);
+  if (isFar(behind)) return new Date(now);
+  const said = wanted?.getTime() ?? now;
+  return new Date(Math.max(isFar(said) ? now : said, behind));
 }
 
 /** Whether a content goes to its storage in one call with others: a small one that is held to nothing but its size. */

@@ -87,13 +87,14 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   try {
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, callOf(operation));
     const since = changes.now();
+    const begunAtMs = performance.now();
     const entry = await here.driver[call](here.path, there.path, {
       ...callOf(operation),
       overwrite: conflict === 'replace',
       ...(looked.isDirectory && { isTree: true }),
     });
-    if (call === 'copy') await dropHidden(operation, item, there);
-    else if (parentPath(source) !== parentPath(target)) await keepHidden(operation, item, here, there);
+    if (call === 'copy') await dropHidden(await afterStep(operation, begunAtMs), item, there);
+    else if (parentPath(source) !== parentPath(target)) await keepHidden(await afterStep(operation, begunAtMs), item, here, there);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
@@ -106,8 +107,21 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   }
 }
 
-/** The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound. */
-const afterStep = (operation: Operation): Operation => ({ ...operation, signal: new AbortController().signal });
+/** After a step of so long, in milliseconds, the rules and rights of the moment are asked for: what came into the folder meanwhile may have a rule that came before. */
+const RENEW_MS = 2_000;
+
+/**
+ * The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound.
+ *
+ * @param begunAtMs of the step, by the clock of the process
+ */
+async function afterStep(operation: Operation, begunAtMs: number): Promise<Operation> {
+  const { signal } = new AbortController();
+  const isLong = performance.now() - begunAtMs >= RENEW_MS;
+  // Where nobody can say, or the caller is disabled by now, it is as it was at the beginning.
+  const now = isLong ? await operation.renewed?.(signal).catch(() => undefined) : undefined;
+  return { ...(now ?? operation), signal };
+}
 
 /** As it is where it went: what was hidden in it by the rules of its old place. */
 const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
@@ -119,7 +133,7 @@ const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ e
  */
 async function keepHidden(operation: Operation, item: Item, here: Place, there: Place): Promise<void> {
   try {
-    for await (const _hidden of hiddenEntries(afterStep(operation), arrived(item, false))) throw denied();
+    for await (const _hidden of hiddenEntries(operation, arrived(item, false))) throw denied();
   } catch (error) {
     // Not the caller's signal: whoever leaves meanwhile would have it stay. Where something new has the old name, it stays too.
     const signal = AbortSignal.timeout(BACK_MS);
@@ -131,7 +145,7 @@ async function keepHidden(operation: Operation, item: Item, here: Place, there: 
 
 /** What came into the folder between the look and the copy is not the caller's to have. */
 async function dropHidden(operation: Operation, item: Item, { driver }: Place): Promise<void> {
-  const hidden = await Array.fromAsync(hiddenEntries(afterStep(operation), arrived(item, true)));
+  const hidden = await Array.fromAsync(hiddenEntries(operation, arrived(item, true)));
   if (!supports(driver, 'remove')) return;
   for (const place of hidden) await driver.remove(place, { recursive: true, signal: AbortSignal.timeout(BACK_MS) });
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../../../drivers/memory/index.ts';
@@ -68,6 +68,8 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
 });
 
 describe('what is hidden comes into a folder after the look at it', () => {
+  const hiding = [{ path: '/a/in', hide: '^secret', h_sub: true }];
+
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
   const openLate = async (meanwhile = async () => {}, comes = 'secret.txt') => {
     let comesLate = true;
@@ -88,8 +90,7 @@ describe('what is hidden comes into a folder after the look at it', () => {
         return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
       },
     };
-    const rules = [{ path: '/a/in', hide: '^secret', h_sub: true }];
-    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules });
+    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: hiding });
     await memory.put('/a/in/d/e/f');
     await memory.makeFolder('/a/out');
     return memory;
@@ -130,6 +131,19 @@ describe('what is hidden comes into a folder after the look at it', () => {
       expect(memory.published).toEqual(expect.arrayContaining(['/a/out/d']));
     },
   );
+
+  it.each(['move', 'copy'] as const)('a %s that takes long has nothing of it, where the rule came meanwhile too', async (verb) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const memory = await openLate(async () => void vi.advanceTimersByTime(3_000));
+    const without = await openTree({});
+    const { rules } = memory.snapshot;
+    const begun = { ...memory.operation(blind), snapshot: { ...memory.snapshot, rules: without.snapshot.rules } };
+    const renewed = async () => ({ ...begun, snapshot: { ...begun.snapshot, rules } });
+    await placeEntries({ ...begun, renewed }, out, verb, queue).catch(() => undefined);
+    const kept = ['/a/in/d/e/f', '/a/in/d/e/secret.txt'];
+    expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
+  });
 
   it('it goes along for whoever sees it', async () => {
     const memory = await openLate();
