@@ -6,11 +6,11 @@ import { type Call, createOneByOne, defineRpcService, forUsers, type RpcService,
 import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
 import type { TaskEngine } from './task-engine.ts';
 import { DONE_STATES, TASK_STATE } from './task-state.ts';
-import { type ShownRecord, type WireTask, wireTask } from './wire-task.ts';
+import { type WireTask, wireTask } from './wire-task.ts';
 
 /** Tasks in one message of a list. */
 const CHUNK = 500;
-/** Messages that are made at a time, of all lists: each takes some megabytes, twice, where names and errors are long. */
+/** Lists that go on: each holds a message and what the store reads ahead, some megabytes where names and errors are long. */
 const LISTS = 4;
 /** Ids that one call may name. */
 const MAX_IDS = 10_000;
@@ -36,35 +36,24 @@ export function createTaskRpc(engine: TaskEngine): RpcService {
   });
 }
 
-/** A list in messages, each read when its turn comes: a long one keeps nobody from a short one. */
+/** Lists a few at a time, until their callers have all of them: what they have of it takes room, too. Pages of one message do not wait for long lists. */
 function createListing(engine: TaskEngine) {
-  const next = createOneByOne(LISTS).stream(async function* (records: AsyncIterator<ShownRecord>, { signal }: Call) {
-    const tasks: WireTask[] = [];
-    const pace = createPace(signal);
-    while (tasks.length < CHUNK) {
-      const record = await records.next();
-      if (record.done === true) break;
-      tasks.push(wireTask(record.value));
-      await pace.step();
-    }
-    yield { tasks };
-  });
-  return async function* ({ list, done, page, per_page }: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
+  const read = async function* ({ list, done, page, per_page }: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
     const slice = sliceOf(page, per_page);
     if (!Number.isSafeInteger(slice.skip)) return;
-    const records = engine.control.list({ list, done, ...slice }, scopeOf(call))[Symbol.asyncIterator]();
-    try {
-      for (let goesOn = true; goesOn; ) {
-        goesOn = false;
-        for await (const chunk of next(records, call)) {
-          goesOn = chunk.tasks.length === CHUNK;
-          if (chunk.tasks.length > 0) yield chunk;
-        }
-      }
-    } finally {
-      await records.return?.();
+    let chunk: WireTask[] = [];
+    const pace = createPace(call.signal);
+    for await (const record of engine.control.list({ list, done, ...slice }, scopeOf(call))) {
+      await pace.step();
+      chunk.push(wireTask(record));
+      if (chunk.length < CHUNK) continue;
+      yield { tasks: chunk };
+      chunk = [];
     }
+    if (chunk.length > 0) yield { tasks: chunk };
   };
+  const [short, long] = [createOneByOne(LISTS).stream(read), createOneByOne(LISTS).stream(read)];
+  return (request: ListTasksRequest, call: Call) => (request.per_page > 0 && request.per_page <= CHUNK ? short : long)(request, call);
 }
 
 /** Whose tasks a caller may see and control. @throws AppError PERMISSION_DENIED: the guest's none */

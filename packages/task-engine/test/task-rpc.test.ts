@@ -143,7 +143,7 @@ it('600 tasks come in pages or all at once', async () => {
   expect(await names('bob', true, { page: 2, per_page: 250 })).toEqual(all.slice(250, 500));
 });
 
-it('messages of the lists of all who ask are read four at a time', async () => {
+it('lists of all who ask go on four at a time', async () => {
   const { control } = engine;
   let open = 0;
   let most = 0;
