@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { createPace, sliceOf } from '@wharf/pace';
-import { TaskServiceDefinition } from '@wharf/proto/task';
+import { type ListTasksRequest, type ListTasksResponse, TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
-import { type Call, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
+import { type Call, createOneByOne, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
 import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
 import type { TaskEngine } from './task-engine.ts';
 import { DONE_STATES, TASK_STATE } from './task-state.ts';
@@ -10,26 +10,15 @@ import { type WireTask, wireTask } from './wire-task.ts';
 
 /** Tasks in one message of a list. */
 const CHUNK = 500;
+/** Lists that go on: each holds a message and what the store reads ahead, some megabytes where names and errors are long. */
+const LISTS = 4;
 /** Ids that one call may name. */
 const MAX_IDS = 10_000;
 
 /** The TaskService of a service, over its engine. */
 export function createTaskRpc(engine: TaskEngine): RpcService {
   return defineRpcService(TaskServiceDefinition, {
-    listTasks: forUsers(async function* ({ list, done, page, per_page }, call) {
-      const slice = sliceOf(page, per_page);
-      if (!Number.isSafeInteger(slice.skip)) return;
-      let chunk: WireTask[] = [];
-      const pace = createPace(call.signal);
-      for await (const record of engine.control.list({ list, done, ...slice }, scopeOf(call))) {
-        await pace.step();
-        chunk.push(wireTask(record));
-        if (chunk.length < CHUNK) continue;
-        yield { tasks: chunk };
-        chunk = [];
-      }
-      if (chunk.length > 0) yield { tasks: chunk };
-    }),
+    listTasks: forUsers(createListing(engine)),
     getTask: forUsers(async ({ list, id }, call) => ({ task: wireTask(await engine.control.get(id, list, scopeOf(call))) })),
     controlTasks: forUsers(async ({ list, action, ids }, call) => {
       if (ids.length > MAX_IDS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_IDS} tasks at a time`);
@@ -45,6 +34,26 @@ export function createTaskRpc(engine: TaskEngine): RpcService {
       return {};
     }),
   });
+}
+
+/** Lists a few at a time, until their callers have all of them: what they have of it takes room, too. Pages of one message do not wait for long lists. */
+function createListing(engine: TaskEngine) {
+  const read = async function* ({ list, done, page, per_page }: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
+    const slice = sliceOf(page, per_page);
+    if (!Number.isSafeInteger(slice.skip)) return;
+    let chunk: WireTask[] = [];
+    const pace = createPace(call.signal);
+    for await (const record of engine.control.list({ list, done, ...slice }, scopeOf(call))) {
+      await pace.step();
+      chunk.push(wireTask(record));
+      if (chunk.length < CHUNK) continue;
+      yield { tasks: chunk };
+      chunk = [];
+    }
+    if (chunk.length > 0) yield { tasks: chunk };
+  };
+  const [short, long] = [createOneByOne(LISTS).stream(read), createOneByOne(LISTS).stream(read)];
+  return (request: ListTasksRequest, call: Call) => (request.per_page > 0 && request.per_page <= CHUNK ? short : long)(request, call);
 }
 
 /** Whose tasks a caller may see and control. @throws AppError PERMISSION_DENIED: the guest's none */

@@ -43,6 +43,18 @@ const tokens = createInternalTokens(Buffer.alloc(32, 1), Date.now);
 const as = (who: keyof typeof PEOPLE) =>
   outgoingCall(tokens, { identity: PEOPLE[who], requestId: 'test', revisions: { auth: 0, admin: 0 } });
 
+function clientOf(served: TaskEngine): TaskServiceClient {
+  const rpc = createTaskRpc(served);
+  return createDirectClient(
+    TaskServiceDefinition,
+    () => rpc,
+    tokens,
+    (error) => {
+      throw error;
+    },
+  );
+}
+
 let place: Installation;
 let engine: TaskEngine;
 let client: TaskServiceClient;
@@ -53,14 +65,7 @@ beforeAll(async () => {
   const store = await startEmbeddedMongo({ dataDir: dir.path });
   place = await openInstallation(store.url);
   engine = await place.open([idle, busy, broken]);
-  client = createDirectClient(
-    TaskServiceDefinition,
-    () => createTaskRpc(engine),
-    tokens,
-    (error) => {
-      throw error;
-    },
-  );
+  client = clientOf(engine);
   close = async () => {
     await place.close();
     await store.stop();
@@ -136,4 +141,24 @@ it('600 tasks come in pages or all at once', async () => {
   const all = await names('bob', true);
   expect(all.length + (await names('bob', false)).length).toBe(600);
   expect(await names('bob', true, { page: 2, per_page: 250 })).toEqual(all.slice(250, 500));
+});
+
+it('lists of all who ask go on four at a time', async () => {
+  const { control } = engine;
+  let open = 0;
+  let most = 0;
+  const list: typeof control.list = async function* (...asked) {
+    open += 1;
+    most = Math.max(most, open);
+    try {
+      yield* control.list(...asked);
+    } finally {
+      open -= 1;
+    }
+  };
+  const counted = clientOf({ ...engine, control: { ...control, list } });
+  const request = { list: 'copy', done: true, page: 1, per_page: 100 };
+  const asked = ['ann', 'bob', 'admin'] as const;
+  await Promise.all(asked.flatMap((who) => Array.from({ length: 5 }, () => Array.fromAsync(counted.listTasks(request, as(who))))));
+  expect([open, most]).toEqual([0, 4]);
 });

@@ -98,6 +98,13 @@ describe('the audit trail', () => {
     await expect(list({ since: 'yesterday' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
+  it('is read one list at a time, admins by turns', async () => {
+    const answered: number[] = [];
+    const ask = (id: number) => replica.auth.listAudit({ address: FROM }, replica.as({ ...ADMIN, id })).then(() => answered.push(id));
+    await Promise.all([...Array.from({ length: 10 }, () => ask(1)), ask(2)]);
+    expect(answered.indexOf(2)).toBeLessThan(3);
+  });
+
   it('is for the admin', async () => {
     const user = replica.as({ ...ADMIN, id: 3, role: ROLE.general });
     await expect(replica.auth.listAudit({}, user)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });

@@ -179,12 +179,15 @@ describe('the logins of a user', () => {
     }
   });
 
-  it('are listed one list at a time, users by turns, and so are their keys: of one user the store has one at a time to read', async () => {
+  it('are listed one list at a time, users by turns, and so are their keys and app passwords: of one user the store has one at a time to read', async () => {
     const { auth } = replica;
     const id = await makeUser({ username: 'lister' });
     const { token } = await auth.login({ username: 'lister', password: 'password of lister', address: address() });
     const { identity } = await replica.callers.establish(token);
-    for (const list of [auth.listSessions, (_: object, options: object) => auth.listSshKeys({ page: 1, per_page: 0 }, options)]) {
+    const all = { page: 1, per_page: 0 };
+    const listKeys = (_: object, options: object) => auth.listSshKeys(all, options);
+    const listAppPasswords = (_: object, options: object) => auth.listAppPasswords(all, options);
+    for (const list of [auth.listSessions, listKeys, listAppPasswords]) {
       const answered: number[] = [];
       const asked = (of: number, options: object) => list({}, options).then(() => answered.push(of));
       await Promise.all([...Array.from({ length: 10 }, () => asked(1, replica.as())), asked(id, replica.as(identity))]);

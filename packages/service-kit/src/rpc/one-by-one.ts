@@ -1,7 +1,7 @@
 import { createFairPlaces } from '@wharf/pace';
 import type { Call } from './call.ts';
 
-/** Lets one call go on at a time, of those that each hold much in memory; users have their turns by turns. One whose caller goes while it waits is not begun. */
+/** Lets one call go on at a time, or a few, of those that each hold much in memory; users have their turns by turns. One whose caller goes while it waits is not begun. */
 export interface OneByOne {
   call<Request, Answer>(handle: (request: Request, call: Call) => Promise<Answer>): (request: Request, call: Call) => Promise<Answer>;
   /** The same, until its caller has all of the answer, or has gone and nothing more is being made. */
@@ -10,8 +10,9 @@ export interface OneByOne {
   ): (request: Request, call: Call) => AsyncGenerator<Answer, void>;
 }
 
-export function createOneByOne(): OneByOne {
-  const places = createFairPlaces(1);
+/** @param atATime calls that go on; of more than one a user has all but one at most */
+export function createOneByOne(atATime = 1): OneByOne {
+  const places = createFairPlaces(atATime);
   return {
     call: (handle) => (request, call) => places(ownerOf(call), () => handle(request, call), call.signal),
     stream: (handle) =>
