@@ -36,7 +36,7 @@ export function createTaskRpc(engine: TaskEngine): RpcService {
   });
 }
 
-/** Lists a few at a time, until their callers have all of them: what they have of it takes room, too. Pages of one message do not wait for long lists. */
+/** Lists a few at a time, until their callers have all of them: what they have of it takes room, too. What is one message, as most lists are, does not wait for long ones. */
 function createListing(engine: TaskEngine) {
   const read = async function* ({ list, done, page, per_page }: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
     const slice = sliceOf(page, per_page);
@@ -53,7 +53,14 @@ function createListing(engine: TaskEngine) {
     if (chunk.length > 0) yield { tasks: chunk };
   };
   const [short, long] = [createOneByOne(LISTS).stream(read), createOneByOne(LISTS).stream(read)];
-  return (request: ListTasksRequest, call: Call) => (request.per_page > 0 && request.per_page <= CHUNK ? short : long)(request, call);
+  return async function* (request: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
+    const isWhole = request.per_page < 1;
+    if (isWhole || request.per_page <= CHUNK) {
+      const answers = await Array.fromAsync(short(isWhole ? { ...request, page: 1, per_page: CHUNK } : request, call));
+      if (!isWhole || (answers[0]?.tasks.length ?? 0) < CHUNK) return yield* answers;
+    }
+    yield* long(request, call);
+  };
 }
 
 /** Whose tasks a caller may see and control. @throws AppError PERMISSION_DENIED: the guest's none */

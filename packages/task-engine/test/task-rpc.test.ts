@@ -143,7 +143,7 @@ it('600 tasks come in pages or all at once', async () => {
   expect(await names('bob', true, { page: 2, per_page: 250 })).toEqual(all.slice(250, 500));
 });
 
-it('lists of all who ask go on four at a time', async () => {
+it.each([100, 600])('lists of %i per page go on four at a time, of all who ask', async (per_page) => {
   const { control } = engine;
   let open = 0;
   let most = 0;
@@ -157,8 +157,23 @@ it('lists of all who ask go on four at a time', async () => {
     }
   };
   const counted = clientOf({ ...engine, control: { ...control, list } });
-  const request = { list: 'copy', done: true, page: 1, per_page: 100 };
+  const request = { list: 'copy', done: true, page: 1, per_page };
   const asked = ['ann', 'bob', 'admin'] as const;
   await Promise.all(asked.flatMap((who) => Array.from({ length: 5 }, () => Array.fromAsync(counted.listTasks(request, as(who))))));
   expect([open, most]).toEqual([0, 4]);
+});
+
+it('a whole list that is short does not wait for long ones', async () => {
+  const { control } = engine;
+  const ended = gate();
+  const list: typeof control.list = async function* (query, scope) {
+    if (query.limit === 0) await ended.opened;
+    yield* control.list(query, scope);
+  };
+  const held = clientOf({ ...engine, control: { ...control, list } });
+  const whole = (who: keyof typeof PEOPLE) => Array.fromAsync(held.listTasks({ list: 'copy', done: true, page: 1, per_page: 0 }, as(who)));
+  const long = Array.from({ length: 5 }, () => whole('bob'));
+  expect((await whole('ann')).flatMap(({ tasks }) => tasks)).toEqual([expect.objectContaining({ name: 'of ann' })]);
+  ended.open();
+  for (const answers of await Promise.all(long)) expect(answers.flatMap(({ tasks }) => tasks).length).toBeGreaterThan(500);
 });
