@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { Secret } from './config/secret.ts';
 import { DATA_VERSION, newerData, type StoreNote, UNVERSIONED } from './data-version.ts';
+import { connectStore } from './store.ts';
 import { replaceFile, writeOnce } from './write-once.ts';
 
 const SECRET_FILE = 'secret';
@@ -34,9 +35,10 @@ export interface DataDir {
  * Makes the folder (0700) when it is missing, and in it the secret (0600) when none is given. The first secret made is kept for ever, and no other one made:
  * everything encrypted at rest and every login depends on it. A process that is killed at any step leaves nothing that stops the next one.
  *
- * @throws AppError FAILED_PRECONDITION saying what to do when the folder cannot be used
+ * @param storeUrl of a store elsewhere, which may be in use though this folder is new. @throws AppError FAILED_PRECONDITION saying what to do when the folder
+ * cannot be used
  */
-export async function openDataDir(dataDir: string, given: Secret | undefined): Promise<DataDir> {
+export async function openDataDir(dataDir: string, given: Secret | undefined, storeUrl?: string): Promise<DataDir> {
   const path = resolve(dataDir);
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
@@ -44,7 +46,9 @@ export async function openDataDir(dataDir: string, given: Secret | undefined): P
   if (note.version > DATA_VERSION) throw newerData(`${join(path, NOTE_FILE)} says`, note.version);
   return {
     path,
-    secret: given ?? new Secret(await secretOf(join(path, SECRET_FILE), note.isFirstStart)),
+    secret:
+      given ??
+      new Secret(await secretOf(join(path, SECRET_FILE), async () => note.isFirstStart && !(storeUrl && (await hasUsers(storeUrl))))),
     storeDir: join(path, STORE_FOLDER),
     note,
     copyAs: note.version < DATA_VERSION ? `before-data-${DATA_VERSION}` : undefined,
@@ -74,10 +78,10 @@ async function noteOf(path: string): Promise<StoreNote> {
   return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null };
 }
 
-/** @param isFirst nothing can be lost yet: another one would not read what is sealed, and seal what comes so that the right one does not read it */
-async function secretOf(file: string, isFirst: boolean): Promise<string> {
+/** @param isFirst whether nothing can be lost yet: another one would not read what is sealed, and seal what comes so that the right one does not read it */
+async function secretOf(file: string, isFirst: () => Promise<boolean>): Promise<string> {
   if (!(await isThere(file))) {
-    if (!isFirst)
+    if (!(await isFirst()))
       throw new AppError(
         'FAILED_PRECONDITION',
         `${file} is missing. Restore it from a backup, or start with the WHARF_SECRET of before: what is stored cannot be read without it. ` +
@@ -92,6 +96,16 @@ async function secretOf(file: string, isFirst: boolean): Promise<string> {
       `${file} does not hold a secret. Restore it from a backup: what is stored cannot be read without it.`,
     );
   return secret;
+}
+
+/** Whether a store is in use: the first user is made after the secret. */
+async function hasUsers(storeUrl: string): Promise<boolean> {
+  const store = await connectStore(storeUrl);
+  try {
+    return (await store.collection('users').findOne({})) !== null;
+  } finally {
+    await store.close();
+  }
 }
 
 function parse(text: string): unknown {

@@ -100,6 +100,19 @@ describe('the secret of a data folder', () => {
     expect((await openDataDir(dir.path, undefined)).secret.reveal()).toBe(secret.reveal());
   });
 
+  it('is made for a store elsewhere that nobody uses yet, and for no other one', async () => {
+    await start();
+    const other = await makeTempDir('other');
+    try {
+      await openDataDir(other.path, undefined, engine?.url);
+      await rm(join(other.path, 'secret'));
+      await store.collection('users').insertOne({ username: 'admin' });
+      await expect(openDataDir(other.path, undefined, engine?.url)).rejects.toThrow(/secret is missing/);
+    } finally {
+      await other.remove();
+    }
+  });
+
   it('is no new one where a version without a note has left a store', async () => {
     await mkdir(join(dir.path, 'store'));
     await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing/);

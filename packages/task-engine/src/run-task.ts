@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
-import { unlessAborted } from '@wharf/pace';
+import { forOwner, unlessAborted } from '@wharf/pace';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { type HeldTasks, MAX_CLEANUPS } from './held-tasks.ts';
 import type { Place } from './places.ts';
@@ -119,7 +119,8 @@ async function attempt(run: Run): Promise<void> {
   try {
     if (place) await unlessAborted(hold.work, place.free);
     hasBegun = true;
-    await kind.run(run.raw.begin(hold.work));
+    // Apart from what its user waits for.
+    await forOwner(`tasks of ${hold.record.creator_id}`, () => kind.run(run.raw.begin(hold.work)));
   } catch (error) {
     failure = { error };
   }

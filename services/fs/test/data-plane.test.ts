@@ -3,8 +3,10 @@ import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { generateContent, type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
+import { createPace, forOwner } from '@wharf/pace';
 import { callHeaders, createInternalTokens } from '@wharf/service-kit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -277,6 +279,39 @@ describe('an upload', () => {
     expect(await readFile(`${folder}/kept`, 'utf8')).toBe('old');
     expect(replica.log()).not.toContain('unforeseen');
   });
+});
+
+/** How many of thirty long pieces of work of nobody, which came before, go on before one of whoever calls this. */
+async function goneBefore(): Promise<number> {
+  const nobodys = Array.from({ length: 30 }, () => forOwner('', () => createPace()));
+  const own = createPace();
+  const until = performance.now() + 6;
+  while (performance.now() < until);
+  let gone = 0;
+  const steps = nobodys.map(async (pace) => {
+    await pace.step();
+    gone += 1;
+  });
+  await own.step();
+  const before = gone;
+  await Promise.all(steps);
+  return before;
+}
+
+it('downloads and tasks wait for no long pieces of work but one of each other owner', async () => {
+  await noUpload.storeOf().write(mpath('/paced'), bytesOf('x'), { overwrite: true });
+  let before = 0;
+  noUpload.beforeCalls(async () => {
+    before = await goneBefore();
+  });
+  onTestFinished(() => noUpload.beforeCalls(async () => undefined));
+  expect((await get('/n/paced')).status).toBe(200);
+  expect(before).toBeOneOf([1, 2, 3]);
+  await installation.login({ id: ADMIN.id, permission: 0xffff });
+  const copy = { src_dir: '/n', dst_dir: '/l', names: ['paced'], overwrite: false, skip_existing: false, merge: false };
+  await replica.fs.copyEntries(copy, installation.as());
+  await waitFor('the copy', async () => (await readdir(folder)).includes('paced'));
+  expect(before).toBeOneOf([1, 2, 3]);
 });
 
 describe('a download', () => {

@@ -54,7 +54,7 @@ async function startStandalone(
   logger: Logger,
   tracing: Tracing,
 ): Promise<() => Promise<void>> {
-  const dataDir = await openDataDir(config.dataDir, config.secret);
+  const dataDir = await openDataDir(config.dataDir, config.secret, config.mongoUrl);
   // The store starts in its own thread while this one loads the services.
   const embedding =
     config.mongoUrl === undefined

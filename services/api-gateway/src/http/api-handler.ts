@@ -105,7 +105,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const owner = shareKeyOf({ identity: caller?.identity, address });
       const turns = turnsOf(request, owner);
       const reading = { turns, isNeeded: route.takes === 'body', refusal, hold, holdMade };
-      const body = hasBody ? await readBody(request, reading) : ({ kind: 'none' } as const);
+      const body = hasBody ? await forOwner(owner, () => readBody(request, reading)) : ({ kind: 'none' } as const);
       await turns.come(query.length);
       const call = route.prepare({ query, body });
       // Whoever sends it slowly, or much, may have been logged out meanwhile, or have other rights.

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { awaitBody } from '@wharf/pace';
+import { awaitBody, forOwner } from '@wharf/pace';
 import {
   type ByteServer,
   type Call,
@@ -16,6 +16,7 @@ import {
   partCodes,
   readCallHeaders,
   type ServiceKit,
+  shareKeyOf,
   type TransferLimit,
   traceparentOf,
   tusStatus,
@@ -131,7 +132,7 @@ async function serve(
     const parent = told ? undefined : forwarded ? traceparentOf(request.headers) : '';
     const spanOptions = { kind: 'server', ...(parent === undefined ? {} : { parent }) } as const;
     await inSpan(kit.tracing, `${request.method} ${routeOf(asked)}`, spanOptions, async (span) => {
-      const answering = () => answer(options, request, response, asked, call);
+      const answering = () => forOwner(shareKeyOf(call), () => answer(options, request, response, asked, call));
       await (call.hops ? withHops(call.hops, answering) : answering());
       span?.tell({ 'http.response.status_code': response.statusCode });
     });

@@ -12,6 +12,8 @@ export interface Answers {
   readonly cuts: (verb: string, argument: string) => boolean;
   /** What comes over a connection for data. A generator that never ends is read as long as anybody takes it. */
   readonly data: (verb: string, argument: string) => Iterable<Buffer>;
+  /** Of which command nothing more comes after that, no end neither. */
+  readonly stops: (verb: string) => boolean;
   /** With what it proves who it is once `AUTH TLS` is asked for. */
   readonly certificate: { readonly key: string; readonly cert: string };
 }
@@ -142,6 +144,7 @@ class Session {
       if (socket.destroyed) return this.#say('426 gone');
       if (!socket.write(piece)) await drained(socket);
     }
+    if (this.#world.stops?.(verb)) return;
     socket.end();
     this.#say('226 done');
   }

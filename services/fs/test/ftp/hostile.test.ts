@@ -24,6 +24,14 @@ const readAll = async (items: Record<string, unknown>, signal?: AbortSignal) => 
   for await (const piece of await (await openFtp(items)).read(mpath('/file'), undefined, { signal })) bytes += piece.byteLength;
   return bytes;
 };
+/** A storage that waits for 200 ms where it waits for minutes. */
+async function openImpatient(server: HostileServer): Promise<FtpDriver> {
+  const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+  const items = JSON.parse(ftpDriver.normaliseAddition(JSON.stringify(itemsOf(server))));
+  const driver = await FtpDriver.open(ftpSettings(ftpConfigSchema.parse(items)), plainContext({}, { egress }), 200);
+  onTestFinished(() => driver.close());
+  return driver;
+}
 const secretsIn = ({ commands }: HostileServer) => commands.filter((line) => /^(?:USER|PASS)/.test(line));
 
 /** How a server replies that keeps files by their names, and replaces none by a rename. @param onRename told what is to be renamed, @param pretends whether it says that it gave a name and does not */
@@ -192,12 +200,20 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     await waitFor('the connections to end', () => server.openConnections() <= before, { withinMs: 1_000 });
   });
 
+  it('whose listing stops is not waited for by what no caller ends', async () => {
+    let stops = false;
+    const server = await startHostile({ data: () => [fact('one')], stops: () => stops });
+    const driver = await openImpatient(server);
+    stops = true;
+    const lists = Array.from({ length: LANES.names }, () => refusalOf(Array.fromAsync(driver.list(mpath('/')))));
+    for (const [code] of await Promise.all(lists)) expect(code).toBe('DEADLINE_EXCEEDED');
+    stops = false;
+    expect(await Array.fromAsync(driver.list(mpath('/')))).toHaveLength(1);
+  });
+
   it('that falls silent as it gives names keeps no connection once those who asked have gone', async () => {
     const server = await startHostile({ reply: (verb) => (verb === 'RNTO' ? '' : undefined) });
-    const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
-    const items = JSON.parse(ftpDriver.normaliseAddition(JSON.stringify(itemsOf(server))));
-    const driver = await FtpDriver.open(ftpSettings(ftpConfigSchema.parse(items)), plainContext({}, { egress }), 200);
-    onTestFinished(() => driver.close());
+    const driver = await openImpatient(server);
     const renames = Array.from({ length: LANES.names }, (_, index) =>
       refusalOf(driver.rename(mpath('/file'), mpath(`/new ${index}`), { overwrite: true })),
     );

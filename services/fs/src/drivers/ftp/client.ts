@@ -94,6 +94,11 @@ export class FtpSession {
     return this.#control.isEnded;
   }
 
+  /** As ControlConnection has it. */
+  get silentMs(): number {
+    return this.#control.silentMs;
+  }
+
   /** Lets go of the connection at once. Safe twice. */
   end(): void {
     this.#control.end();
@@ -124,7 +129,10 @@ export class FtpSession {
       this.#control.send(verb, bytes);
       const first = await this.#control.next();
       throwIfAborted(signal);
+      // What no caller ends, as what is swept behind calls, would hold the session for ever.
+      endWhenSilent(plain, this.silentMs);
       const socket = this.#secure === undefined ? plain : await this.#secure.goOn(plain);
+      plain.setTimeout(0);
       socket.on('error', () => undefined);
       this.#data = socket;
       return { socket, finish: async () => (first.code >= 200 ? first : this.#control.finish()) };
@@ -212,6 +220,11 @@ export class FtpSession {
     const [, high, low] = /\d{1,3},\d{1,3},\d{1,3},\d{1,3},(\d{1,3}),(\d{1,3})/.exec(lines.join(' ')) ?? [];
     return portOf(high === undefined ? undefined : Number(high) * 256 + Number(low));
   }
+}
+
+/** Ends a connection for data over which nothing has come or gone for so long. */
+export function endWhenSilent(socket: Socket, silentMs: number): void {
+  socket.setTimeout(silentMs, () => socket.destroy(new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time')));
 }
 
 /** Below are the ports of services: no data waits there. */

@@ -22,14 +22,15 @@ export class ControlConnection {
   #isAsked = true;
   #onAnswered: () => void = () => undefined;
   #failure: AppError | undefined;
-  readonly #silentMs: number;
+  /** After so long without a word of the server nothing is waited for any more. */
+  readonly silentMs: number;
   /** Told once it is over. */
   onEnd: () => void = () => undefined;
 
   /** @param silentMs another time than the standard one is given by tests only */
   constructor(socket: Socket, silentMs = SILENT_MS) {
     this.#socket = socket;
-    this.#silentMs = silentMs;
+    this.silentMs = silentMs;
     socket.setKeepAlive(true, KEEPALIVE_MS);
     this.#listen();
   }
@@ -147,7 +148,7 @@ export class ControlConnection {
 
   #wait(): Promise<Reply> {
     const late = () => this.end(new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time'));
-    const timer = setTimeout(late, this.#silentMs);
+    const timer = setTimeout(late, this.silentMs);
     const answered = new Promise<Reply>((resolve, reject) => {
       if (this.#failure) reject(this.#failure);
       else this.#waiting = { resolve, reject };

@@ -7,7 +7,7 @@ import { EntryMap } from '../../driver-contract/entry-map.ts';
 import { type ListingRoom, type ListingShare, listedBytes } from '../../driver-contract/listing-room.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
-import type { FtpSession } from './client.ts';
+import { endWhenSilent, type FtpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
 import type { FtpSettings } from './settings.ts';
@@ -135,6 +135,7 @@ async function collect<Keeper extends Kept>(
   let rest = '';
   try {
     if (signal.aborted) onAbort();
+    endWhenSilent(socket, session.silentMs);
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       bytes += chunk.byteLength;
       const lines = (rest + chunk.toString('latin1')).split('\n');

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, forOwner } from '@wharf/pace';
 
 /**
  * What a server may send without answering anything that was asked, within a minute. The largest answer has 256 KiB, which count until it is whole; a greeting and
@@ -10,6 +10,7 @@ const MAX_UNASKED_BYTES = 384 * 1024;
 const UNASKED_MS = 60_000;
 /** Answers of ours that the server does not take, beside what is uploaded. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
+let connections = 0;
 
 /** Lets other work have its turn between what a server sends, and ends a connection over which it sends what nobody asked for. */
 export class PacedReading {
@@ -21,7 +22,9 @@ export class PacedReading {
   /** @param socket that nobody reads yet: who does calls `resume` */
   constructor(socket: Socket, onFlood: (error: AppError) => void) {
     this.onFlood = onFlood;
-    const pace = createPace();
+    // Others use it than who had it made.
+    connections += 1;
+    const pace = forOwner(`SSH connection ${connections}`, () => createPace());
     socket.pause().on('data', (chunk: Buffer) => {
       this.#count(chunk.byteLength);
       if (this.#unaskedBytes > MAX_UNASKED_BYTES || socket.writableLength > MAX_UNSENT_BYTES) {
