@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Models, StorageRecord } from '@wharf/models';
+import type { User } from '@wharf/proto/auth';
 import { deriveKeys, Secret, unseal } from '@wharf/service-kit';
 
 /** A driver of folders as fs describes it, with an item of each type. */
@@ -67,9 +68,12 @@ export class FakeFs {
   }
 }
 
-/** Stands for auth at the seam: it keeps the permanent token. */
+/** Stands for auth at the seam: it keeps the permanent token, and users. */
 export class FakeAuth {
   token = 'wharf-the-token-of-this-test';
+  users: Array<Partial<User>> = [];
+  /** Waited for before each change of a user. */
+  beforeUpdate: () => Promise<void> = async () => {};
 
   replace(token: string): void {
     if (token.length < 16) throw new AppError('INVALID_ARGUMENT', 'a permanent token has 16 characters at least');

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { configurationChanged, type Models, modelsOf } from '@wharf/models';
 import { type AdminServiceClient, AdminServiceDefinition, type Rule, type SettingItem, type Storage } from '@wharf/proto/admin';
-import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
+import { type AuthServiceClient, AuthServiceDefinition, type User } from '@wharf/proto/auth';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { ROLE } from '@wharf/rights';
@@ -131,7 +131,12 @@ function authService(auth: FakeAuth): RpcService {
       auth.replace(token);
       return { revision: 1 };
     }),
-    listUsers: forAdmins(async () => ({ content: [], total: 0 })),
+    listUsers: forAdmins(async () => ({ content: auth.users, total: auth.users.length })),
+    updateUser: forAdmins(async ({ user }: { user: Partial<User> }) => {
+      await auth.beforeUpdate();
+      auth.users = auth.users.map((each) => (each.id === user.id ? user : each));
+      return { revision: 1 };
+    }),
   });
 }
 

@@ -5,7 +5,7 @@ import { httpRequest } from '@wharf/harness';
 import { modelsOf, writeSessionModelOf } from '@wharf/models';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { callHeaders, connectStore } from '@wharf/service-kit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { type NotedCall, noteCalls } from '../src/domain/testing/noted-calls.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
@@ -407,6 +407,15 @@ describe('who may (C24)', () => {
     await expect(replica.writes.requireTarget({ user_id: 5, path: '/l/home' }, installation.as(USER))).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
     });
+  });
+
+  it('are asked for once more before the file gets its name: a storage may take hours for it', async () => {
+    await installation.login({ id: 27, permission: OFFLINE });
+    const id = await open('/p/shut-out', 27, 5);
+    onTestFinished(() => plain.beforeCalls(async () => {}));
+    plain.beforeCalls(() => installation.writeUser({ id: 27, disabled: true }));
+    expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(plain.storeOf().stat(mpath('/shut-out'))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
   });
 
   it('name a target: a folder that is there or not, on a storage that takes uploads', async () => {

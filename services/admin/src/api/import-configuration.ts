@@ -40,10 +40,17 @@ export const importConfiguration =
     return write(parts, plan, call);
   };
 
+/** In the order of a report. */
+const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 'rule'];
+
+/**
+ * What guards comes before what opens: rules are written and announced before anybody is given more, or anything is mounted. Only new users, whose passwords
+ * nobody knows, come before them, as rules name them.
+ */
 async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<ImportConfigurationResponse> {
-  const { settings, storages, rules, users, counters, starter, announceChange, clock } = parts;
-  const records: ImportedRecord[] = [...plan.settled];
-  const attempt = async (record: ImportedRecord, action: () => Promise<unknown>) => {
+  const { settings, storages, counters, starter, announceChange, clock, users } = parts;
+  const records: ImportedRecord[] = [];
+  const attempt: Attempt = async (record, action) => {
     try {
       await action();
       records.push(record);
@@ -52,12 +59,16 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
     }
   };
 
+  for (const { record, id, fields } of plan.users)
+    if (id === undefined) await attempt(record, () => users.create(call, fields, randomToken()));
+  await writeRules(parts, plan, call, attempt);
+  if (plan.rules.length > 0) await announceChange();
+
   const items = plan.settings.map(({ item }) => item);
   if (items.length > 0) await settings.change((saved) => planSave(saved, items));
   records.push(...plan.settings.map(({ record }) => record));
 
-  for (const { record, id, fields } of plan.users)
-    await attempt(record, () => (id === undefined ? users.create(call, fields, randomToken()) : users.update(call, { ...fields, id })));
+  for (const { record, id, fields } of plan.users) if (id !== undefined) await attempt(record, () => users.update(call, { ...fields, id }));
 
   const toStart: Storage[] = [];
   for (const { record, id, fields } of plan.storages)
@@ -67,6 +78,17 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
       toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now));
     });
 
+  const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
+  // A write that failed may still have reached the store.
+  const revision = await announceChange();
+  starter.startInBackground(toStart, revision);
+  const reported = records.toSorted((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
+  return { records: [...plan.settled, ...reported], is_written: isWritten, revision };
+}
+
+type Attempt = (record: ImportedRecord, action: () => Promise<unknown>) => Promise<void>;
+
+async function writeRules({ rules, counters, users }: ImportParts, plan: ImportPlan, call: Call, attempt: Attempt): Promise<void> {
   const ids = new Map((await users.list(call)).map((user) => [user.username, user.id]));
   for (const { record, id, fields } of plan.rules)
     await attempt(record, async () => {
@@ -75,12 +97,6 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
       if (id === undefined) await insertWithId(counters, 'rules', 0, (free) => rules.insert(free, rule));
       else await rules.replace(id, rule);
     });
-
-  const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
-  // A write that failed may still have reached the store.
-  const revision = await announceChange();
-  starter.startInBackground(toStart, revision);
-  return { records, is_written: isWritten, revision };
 }
 
 /** @throws AppError RECORD_NOT_FOUND: a user could not be made */

@@ -5,6 +5,7 @@ import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
+import { mayHideMore } from '../domain/changing/operations/rights-of-now.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -137,9 +138,7 @@ function stepOf(
     run.signal.throwIfAborted();
     const operation = await renewed();
     if (operation.snapshot !== known.snapshot || operation.actor !== known.actor) {
-      // What is in the folder is looked through once more only where that can say something else.
-      const isAsked = operation.snapshot.rules !== known.snapshot.rules || seesOther(operation.actor, known.actor);
-      await checked(operation, input, folder, path, isAsked);
+      await checked(operation, input, folder, path, mayHideMore(operation, known));
       known = operation;
     }
     await run.assertLease();
@@ -168,11 +167,6 @@ async function checked(
   const doomed = { path, located: locateIn(operation.snapshot, path, storage) };
   if (looksInside) await requireAllSeen(operation, doomed);
   return doomed;
-}
-
-/** Whether somebody may see other entries than before. */
-function seesOther(now: Operation['actor'], before: Operation['actor']): boolean {
-  return now.role !== before.role || now.permission !== before.permission || now.basePath !== before.basePath;
 }
 
 function requireInside({ actor }: Operation, folder: VirtualPath): void {

@@ -44,12 +44,18 @@ export async function writeWhole(
   }
   const call = { signal, caller: callerOf(operation) };
   await heldDuring(operation, session, sizeBytes, async () => {
+    const isThere = stillThere(store, id);
+    // A storage may take hours for what comes: its user may be disabled by then, or the folder closed.
+    const beforePublish = async () => {
+      await isThere();
+      await locateSession(options.operationOf, session, signal);
+    };
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);
       const expectedHashes = driverHashes(digests);
       const since = operation.changes.now();
       const entry = await driver
-        .write(place.path, content, { ...call, overwrite: false, sizeBytes, expectedHashes, beforePublish: stillThere(store, id) })
+        .write(place.path, content, { ...call, overwrite: false, sizeBytes, expectedHashes, beforePublish })
         .catch(async (error: unknown) => {
           // What has got the name meanwhile is somebody else's, whatever its size.
           const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, { signal }));

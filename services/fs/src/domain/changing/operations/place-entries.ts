@@ -1,10 +1,12 @@
 import { createPace } from '@wharf/pace';
+import type { VirtualPath } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { resolvePath } from '../../snapshot/snapshot.ts';
 import { callerOf, type Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
-import { type Item, type Placement, planPlacement } from './plan-placement.ts';
+import { type Item, type Placement, planPlacement, stillAllowed } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
+import { type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
 /** Takes over what no storage can do in one step. */
 export type QueueItems = (items: readonly Item[]) => Promise<void>;
@@ -23,33 +25,46 @@ export async function placeEntries(
   enter = PLANS,
 ): Promise<void> {
   requirePermission(operation.actor, verb);
-  const from = resolvePath(operation.actor, request.src_dir).length;
-  const to = resolvePath(operation.actor, request.dst_dir).length;
+  const from = resolvePath(operation.actor, request.src_dir);
+  const to = resolvePath(operation.actor, request.dst_dir);
+  const now = rightsOfNow(operation, [from, to]);
   const share = enter(callerOf(operation));
   try {
-    for (const { length } of request.names) share.take(PLAN_BYTES.placed(from + length, to + length));
+    for (const { length } of request.names) share.take(PLAN_BYTES.placed(from.length + length, to.length + length));
     const items = await planPlacement(operation, request, verb);
-    if (verb === 'copy') await placeItems(operation, items, verb, queue);
-    else await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
+    if (verb === 'copy') await placeItems(operation, now, items, verb, queue);
+    else await moveItems(operation, now, [from, to], items, queue);
   } finally {
     share.leave();
   }
 }
 
-/** Moves entries that are planned. @param folders what they come from and go to, as the caller names it */
-export function moveItems(operation: Operation, folders: readonly string[], items: readonly Item[], queue: QueueItems): Promise<void> {
-  const { snapshot, actor } = operation;
-  const paths = folders.map((folder) => resolvePath(actor, folder));
-  return snapshot.quotas.relocating(paths, () => placeItems(operation, items, 'move', queue));
+/** Moves entries that are planned. @param now from the beginning of the call. @param folders what they come from and go to */
+export function moveItems(
+  operation: Operation,
+  now: RightsOfNow,
+  folders: readonly VirtualPath[],
+  items: readonly Item[],
+  queue: QueueItems,
+): Promise<void> {
+  return operation.snapshot.quotas.relocating(folders, () => placeItems(operation, now, items, 'move', queue));
 }
 
-async function placeItems(operation: Operation, items: readonly Item[], verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
+async function placeItems(
+  operation: Operation,
+  now: RightsOfNow,
+  items: readonly Item[],
+  verb: 'move' | 'copy',
+  queue: QueueItems,
+): Promise<void> {
   const left: Item[] = [];
   try {
     const pace = createPace(operation.signal);
     for (const item of items) {
       await pace.step();
-      if (!(await placeInOneStep(operation, item, verb))) left.push(item);
+      const current = await now();
+      const allowed = current === operation ? item : await stillAllowed(current, operation, item, verb);
+      if (!(await placeInOneStep(current, allowed, verb))) left.push(item);
     }
   } finally {
     if (left.length > 0) await queue(left);

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { baseName, childPath, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
@@ -9,6 +10,7 @@ import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { callOf, innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
+import { mayHideMore } from './rights-of-now.ts';
 
 /** What to do about a file that is at the target already: replace it, leave it as it is, or refuse. */
 export type Conflict = 'replace' | 'keep' | 'refuse';
@@ -124,6 +126,30 @@ async function planItem(
   if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
   if (request.merge && entry.isDirectory) return { ...item, conflict };
   throw nameTaken(baseName(target));
+}
+
+/**
+ * The same entry by the rights and rules of now, where they were asked for again since it was planned.
+ *
+ * @param planned the operation of then. @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
+ */
+export async function stillAllowed(operation: Operation, planned: Operation, item: Item, verb: 'move' | 'copy'): Promise<Item> {
+  const { snapshot, actor } = operation;
+  const { rules } = snapshot;
+  const { source, target, entry, from, conflict } = item;
+  const [folder, into] = [parentPath(source), parentPath(target)];
+  requirePermission(actor, verb);
+  rules.requireAccess(actor, folder, '');
+  rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+  if (verb === 'move') {
+    requireWrite(snapshot, actor, folder);
+    requireNoGuard(operation, source);
+  }
+  requireWrite(snapshot, actor, into);
+  rules.requireEntry(actor, target, 'create');
+  if (mayHideMore(operation, planned))
+    await requireNothingHidden(operation, { entry, path: source, located: from, target, isCopied: verb === 'copy' });
+  return conflict === 'replace' ? { ...item, conflict: conflictAt(operation, target) } : item;
 }
 
 /** With `overwrite`: what appears at a free name after the look is replaced only where the caller may change it. */

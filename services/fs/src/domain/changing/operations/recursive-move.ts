@@ -13,6 +13,7 @@ import { moveItems, type QueueItems } from './place-entries.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { requireNoGuard } from './require-no-guard.ts';
+import { rightsOfNow } from './rights-of-now.ts';
 
 export interface RecursiveMove {
   readonly src_dir: string;
@@ -44,10 +45,12 @@ interface WalkedFile {
  * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many) | OVERLOADED
  */
 export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems, enter = PLANS): Promise<number> {
+  const folders = [request.src_dir, request.dst_dir].map((folder) => resolvePath(operation.actor, folder));
+  const now = rightsOfNow(operation, folders);
   const share = enter(callerOf(operation));
   try {
     const items = await planRecursiveMove(operation, request, share);
-    await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
+    await moveItems(operation, now, folders, items, queue);
     return items.length;
   } finally {
     share.leave();

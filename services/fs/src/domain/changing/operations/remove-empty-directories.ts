@@ -11,6 +11,7 @@ import { hasMore } from './has-more.ts';
 import { callerOf, callOf, type Operation, open, unsupported } from './operation.ts';
 import { PLANS, type PlanShare } from './plan-room.ts';
 import { type Doomed, requireRemoval } from './remove-entries.ts';
+import { rightsOfNow } from './rights-of-now.ts';
 
 /** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
 const MAX_WALKED = 1_000;
@@ -35,7 +36,7 @@ export async function removeEmptyDirectories(
   if (queue && located && (await takesLong(located, operation))) return await queue({ path, located });
   const share = enter(callerOf(operation));
   try {
-    await emptyOut({ operation: async () => operation, countWalked: createWalkBound(), share }, folder);
+    await emptyOut({ operation: rightsOfNow(operation, [path]), countWalked: createWalkBound(), share }, folder);
   } finally {
     share.leave();
   }

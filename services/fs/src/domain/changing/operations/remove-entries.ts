@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import type { VirtualPath } from '@wharf/paths';
+import { parentPath, type VirtualPath } from '@wharf/paths';
 import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -21,6 +21,7 @@ import {
 } from './operation.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
+import { mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
 export interface Doomed {
@@ -68,6 +69,7 @@ export async function removeEntries(
 
 async function removeNames(operation: Operation, directory: VirtualPath, names: readonly string[], queue?: QueueRemovals): Promise<void> {
   const { snapshot, signal } = operation;
+  const now = rightsOfNow(operation, [directory]);
   const doomed: Doomed[] = [];
   const pace = createPace(signal);
   for (const path of await innerPaths(directory, names, pace)) {
@@ -80,7 +82,7 @@ async function removeNames(operation: Operation, directory: VirtualPath, names: 
     await requireAllSeen(operation, one);
   }
   // What is removed may go to a bin that is counted too.
-  await snapshot.quotas.relocating([directory], () => removeAll(operation, doomed, queue));
+  await snapshot.quotas.relocating([directory], () => removeAll(operation, now, doomed, queue));
 }
 
 /** Whether the caller may remove entries of a folder at all. @throws AppError PERMISSION_DENIED */
@@ -103,27 +105,48 @@ export async function requireAllSeen(operation: Operation, { path, located }: Do
   if (entry) await requireNothingHidden(operation, { entry, path, located });
 }
 
-async function removeAll(operation: Operation, doomed: readonly Doomed[], queue: QueueRemovals | undefined): Promise<void> {
+async function removeAll(
+  operation: Operation,
+  now: RightsOfNow,
+  doomed: readonly Doomed[],
+  queue: QueueRemovals | undefined,
+): Promise<void> {
   const left: Doomed[] = [];
   let single = 0;
   try {
     for (const one of doomed) {
+      const current = await stillAllowed(operation, now, one);
       const place = await open(one.located);
       if (!queue || !place.driver.traits.removesStepwise || !supports(place.driver, 'beginRemoval')) {
-        await removeOne(operation, one, { recursive: true });
+        await removeOne(current, one, { recursive: true });
         continue;
       }
       single += 1;
-      if (single > MAX_SINGLE || !(await removeSoon(operation, one, place))) left.push(one);
+      if (single > MAX_SINGLE || !(await removeSoon(current, one, place))) left.push(one);
     }
   } finally {
-    if (queue && left.length > 0) await beginRemovals(operation, left, queue);
+    if (queue && left.length > 0) await beginRemovals(operation, now, left, queue);
   }
 }
 
+/** @returns the operation of now, which may remove this entry, too */
+async function stillAllowed(begun: Operation, now: RightsOfNow, one: Doomed): Promise<Operation> {
+  const operation = await now();
+  if (operation === begun) return operation;
+  requireRemoval(operation, parentPath(one.path));
+  requireRemovable(operation, one.path);
+  if (mayHideMore(operation, begun)) await requireAllSeen(operation, one);
+  return operation;
+}
+
 /** What cannot be begun is removed while the caller waits. @throws what the storage says of the first that fails; all others are done, or queued */
-async function beginRemovals(operation: Operation, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
-  const { snapshot, actor, changes } = operation;
+async function beginRemovals(operation: Operation, rights: RightsOfNow, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
+  const { snapshot, actor, changes, signal } = operation;
+  const pace = createPace(signal);
+  for (const one of left) {
+    await pace.step();
+    await stillAllowed(operation, rights, one);
+  }
   const call = callOf(operation);
   const queued: Begun[] = [];
   const now: Doomed[] = [];
@@ -146,7 +169,7 @@ async function beginRemovals(operation: Operation, left: readonly Doomed[], queu
     changes.entryChanged(...left.map(({ path }) => path));
     await snapshot.quotas.freed(actor);
   }
-  for (const one of now) await removeOne(operation, one, { recursive: true });
+  for (const one of now) await removeOne(await stillAllowed(operation, rights, one), one, { recursive: true });
   if (failure !== undefined) throw failure;
 }
 

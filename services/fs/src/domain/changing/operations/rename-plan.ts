@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
+import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
+import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { hasMore } from './has-more.ts';
-import { callOf, nameTaken, type Operation, open, requireUnprotected } from './operation.ts';
+import { callOf, nameTaken, type Operation, open, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
+import { mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
 /** One entry of a folder and the name it is to have. */
 export interface Renaming {
@@ -55,15 +57,17 @@ export async function renameAll(
   renamings: readonly Renaming[],
   queue?: QueueItems,
 ): Promise<void> {
+  const now = rightsOfNow(operation, [folder.path]);
   const slot = slotIn((await folder.located.mount.driver()).traits);
   const steps = inOrder(await checkedRenamings(operation, folder, renamings, slot), slot);
   const freed = new Set(steps.map(({ from }) => slot(from)));
   const isFree = steps.every(({ to }) => !freed.has(slot(to)));
-  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, folder, steps, isFree ? queue : undefined));
+  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, now, folder, steps, isFree ? queue : undefined));
 }
 
 async function takeSteps(
   operation: Operation,
+  now: RightsOfNow,
   folder: RenamedFolder,
   steps: readonly Step[],
   queue: QueueItems | undefined,
@@ -73,16 +77,17 @@ async function takeSteps(
   try {
     for (const step of steps) {
       const item = itemOf(folder, step);
-      if (queue && !(await placeInOneStep(operation, item, 'rename'))) {
+      const current = await stillAllowed(operation, now, item);
+      if (queue && !(await placeInOneStep(current, item, 'rename'))) {
         left.push(item);
         continue;
       }
-      if (!queue) await renameItem(operation, item);
+      if (!queue) await renameItem(current, item);
       done.push(item);
     }
     if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
     for (const item of left) {
-      await renameItem(operation, item);
+      await renameItem(await stillAllowed(operation, now, item), item);
       done.push(item);
     }
   } catch (error) {
@@ -91,6 +96,20 @@ async function takeSteps(
     const { code, message } = AppError.from(error);
     throw new AppError(code, `${message}; ${stuck} of the entries did not get their names back`, { cause: error });
   }
+}
+
+/** @returns the operation of now, which may give this entry its name, too */
+async function stillAllowed(begun: Operation, now: RightsOfNow, { entry, source, target, from }: Item): Promise<Operation> {
+  const operation = await now();
+  if (operation === begun) return operation;
+  const { snapshot, actor } = operation;
+  requirePermission(actor, 'rename');
+  requireWrite(snapshot, actor, parentPath(source));
+  snapshot.rules.requireEntry(actor, source, 'write');
+  requireNoGuard(operation, source);
+  snapshot.rules.requireEntry(actor, target, 'create');
+  if (mayHideMore(operation, begun)) await requireNothingHidden(operation, { entry, path: source, located: from, target });
+  return operation;
 }
 
 /** Whether there is more to copy and remove than anybody should wait for. */

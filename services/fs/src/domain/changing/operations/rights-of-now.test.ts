@@ -1,0 +1,128 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { MemoryDriver } from '../../../drivers/memory/driver.ts';
+import { denied } from '../../access/permissions.ts';
+import { openLimited } from '../../testing/limited-storage.ts';
+import { actor, openTree, vpath } from '../../testing/memory-tree.ts';
+import { refusalOf } from '../../testing/refusal.ts';
+import { DENIED, without } from '../../testing/three-storages.ts';
+import { batchRename } from './batch-rename.ts';
+import type { Operation } from './operation.ts';
+import { placeEntries } from './place-entries.ts';
+import { recursiveMove } from './recursive-move.ts';
+import { removeEmptyDirectories } from './remove-empty-directories.ts';
+import { removeEntries } from './remove-entries.ts';
+
+const NAMES = ['a', 'b', 'c'];
+/** For each name one step, which takes a second more than rights are believed. */
+const SLOW_MS = 3_000;
+const never = () => Promise.reject(new Error('not to be queued'));
+const place = (overwrite = false) => ({ src_dir: '/in', dst_dir: '/out', names: NAMES, overwrite, skip_existing: false });
+
+/** What goes name by name, the right that it needs, and what is there when the first name is done. */
+const CHANGES = {
+  removal: {
+    run: (now: Operation) => removeEntries(now, { dir: '/in', names: NAMES }),
+    right: 'delete',
+    left: ['/in/b', '/in/c', '/out/'],
+  },
+  move: { run: (now: Operation) => placeEntries(now, place(), 'move', never), right: 'move', left: ['/in/b', '/in/c', '/out/a'] },
+  copy: { run: (now: Operation) => placeEntries(now, place(), 'copy', never), right: 'copy', left: ['/in/a', '/in/b', '/in/c', '/out/a'] },
+  'recursive move': {
+    run: (now: Operation) => recursiveMove(now, { src_dir: '/in', dst_dir: '/out', conflict_policy: 'cancel' }, never),
+    right: 'move',
+    left: ['/in/b', '/in/c', '/out/a'],
+  },
+  'batch rename': {
+    run: (now: Operation) =>
+      batchRename(now, { src_dir: '/in', rename_objects: NAMES.map((name) => ({ src_name: name, new_name: `${name}x` })) }),
+    right: 'rename',
+    // All or none.
+    left: ['/in/a', '/in/b', '/in/c', '/out/'],
+  },
+} as const;
+
+async function openSlow(profile = {}) {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver(profile);
+  for (const call of ['remove', 'rename', 'copy'] as const) {
+    const own = store[call].bind(store) as (...given: unknown[]) => Promise<unknown>;
+    Object.assign(store, {
+      [call]: async (...given: unknown[]) => {
+        const answer = await own(...given);
+        vi.advanceTimersByTime(SLOW_MS);
+        return answer;
+      },
+    });
+  }
+  const memory = await openLimited(store);
+  for (const name of NAMES) await memory.put(`/in/${name}`);
+  await memory.makeFolder('/out');
+  return memory;
+}
+
+describe.each(Object.entries(CHANGES))('a %s of many names ends with the next one', (_what, { run, right, left }) => {
+  it.each(['the user is disabled', 'the right is withdrawn', 'the root is another one', 'a rule closes the folder'])(
+    'when %s',
+    async (how) => {
+      const memory = await openSlow();
+      const begun = memory.operation();
+      const closed = await openTree({
+        rules: [{ path: '/in', read_users: [99], read_users_sub: true, write_users: [99], write_users_sub: true }],
+      });
+      const now: Record<string, Partial<Operation>> = {
+        'the right is withdrawn': { actor: without(right) },
+        'the root is another one': { actor: actor({ basePath: vpath('/out') }) },
+        'a rule closes the folder': { snapshot: { ...begun.snapshot, rules: closed.snapshot.rules } },
+      };
+      const renewed = async () => {
+        if (how === 'the user is disabled') throw denied();
+        return { ...begun, ...now[how] };
+      };
+      const [code] = await refusalOf(run({ ...begun, renewed }));
+      expect(code).toBe(DENIED[0]);
+      expect(await memory.everything()).toEqual(left);
+    },
+  );
+
+  it('not while nothing has changed', async () => {
+    const memory = await openSlow();
+    const begun = memory.operation();
+    await run({ ...begun, renewed: async () => ({ ...begun }) });
+    expect(await memory.everything()).not.toEqual(left);
+  });
+});
+
+it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {
+  const memory = await openSlow();
+  for (const name of NAMES) await memory.makeFolder(`/empty/${name}`);
+  const renewed = () => Promise.reject(new AppError('UNAUTHENTICATED', 'token is invalidated'));
+  const [code] = await refusalOf(removeEmptyDirectories({ ...memory.operation(), renewed }, { src_dir: '/empty' }));
+  expect(code).toBe('UNAUTHENTICATED');
+  expect(await memory.everything('/empty')).toEqual(['/empty/b/', '/empty/c/']);
+});
+
+it('a name that is taken meanwhile is replaced only where the rules of now let it', async () => {
+  const memory = await openSlow();
+  const begun = memory.operation(without('access_without_password'));
+  const closed = await openTree({ rules: [{ path: '/out/b', password: 'a secret' }] });
+  const renewed = async () => {
+    await memory.put('/out/b', 'guarded');
+    return { ...begun, snapshot: { ...begun.snapshot, rules: closed.snapshot.rules } };
+  };
+  expect(await refusalOf(placeEntries({ ...begun, renewed }, place(true), 'copy', never))).toEqual(['ENTRY_EXISTS', 'file [b] exists']);
+  expect(await memory.textOf('/out/b')).toBe('guarded');
+});
+
+it('the removal of a large folder is not begun where its user is disabled while what is beside it goes', async () => {
+  const memory = await openSlow({ hasObjects: true });
+  for (let file = 0; file <= 1_000; file += 1) await memory.put(`/in/large/${file}`);
+  const removal = removeEntries(
+    { ...memory.operation(), renewed: () => Promise.reject(denied()) },
+    { dir: '/in', names: ['large', ...NAMES] },
+    never,
+  );
+  expect(await refusalOf(removal)).toEqual(DENIED);
+  expect(await memory.everything('/in')).toHaveLength(1_001 + NAMES.length - 1);
+});
