@@ -48,3 +48,28 @@ it('what guards is written and told before what opens', async () => {
   ]);
   expect(await replica.models.storages.countDocuments()).toBe(1);
 });
+
+it('what a rule may guard that could not be written stays as it was', async () => {
+  const exported = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const file = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
+  // Auth takes no new ones here.
+  file.users = [{ id: 9, username: 'nobody here' }];
+  file.storages = [{ mount_path: '/guarded', driver: 'Local', addition: {} }];
+  file.metas = [
+    { path: '/guarded', read_users: [9], read_users_sub: true },
+    { path: '/other', password: 'a secret' },
+  ];
+
+  const { records } = await replica.admin.importConfiguration(
+    { document: JSON.stringify(file), passphrase: '', dry_run: false },
+    replica.as(),
+  );
+
+  expect(records.filter(({ outcome }) => outcome !== 'unchanged').map(({ kind, name, outcome }) => [kind, name, outcome])).toEqual([
+    ['user', 'nobody here', 'failed'],
+    ['storage', '/guarded', 'failed'],
+    ['rule', '/guarded', 'failed'],
+    ['rule', '/other', 'created'],
+  ]);
+  expect(await replica.models.storages.countDocuments({ mount_path: '/guarded' })).toBe(0);
+});

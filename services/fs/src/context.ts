@@ -54,13 +54,14 @@ export async function beginReading(context: FsContext, call: Call): Promise<Pick
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
   const snapshot = await context.configuration.snapshot(call.revisions);
+  const newest = () => context.configuration.knownSnapshot(call.revisions);
   const { signal } = call;
   const renewed = async (until = signal): Promise<Operation> => {
     const operation = await context.tasks.operationOf({ creator: creatorOf(call), signal: until });
     await requireLogin(context, userOf(call), snapshot, operation.snapshot);
     return { ...operation, renewed };
   };
-  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, folderCache: context.folderCache, signal, renewed };
+  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, folderCache: context.folderCache, signal, renewed, newest };
 }
 
 /** @throws AppError UNAUTHENTICATED: the login that the call came with has ended, by whatever way */

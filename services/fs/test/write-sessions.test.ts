@@ -92,11 +92,13 @@ describe('a write session', () => {
     const id = await open('/c/file');
     await put(id, 'offset=0', 'text');
     expect(await commit(id, 4)).toMatchObject({ published_path: '/c/file' });
-    const whole = await open('/p/noted');
+    const whole = await open('/p/folder/noted');
     noted.length = 0;
     expect((await put(whole, `size=4&sha256=${sha256('text')}`, 'text')).status).toBe(204);
     expect(publishers).toEqual(['user 7']);
     expect(noted.filter(({ operation }) => operation === 'write').map(({ caller }) => caller)).toEqual(['user 7']);
+    // Where there is one connection, whatever the write asks of its storage would wait for the write.
+    expect(noted.at(-1)?.operation).toBe('write');
   });
 
   it("has the id that its caller noted before, which is nobody else's, and is not there when it could not be opened", async () => {

@@ -45,10 +45,10 @@ const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 
 
 /**
  * What guards comes before what opens: rules are written and announced before anybody is given more, or anything is mounted. Only new users, whose passwords
- * nobody knows, come before them, as rules name them.
+ * nobody knows, come before them, as rules name them. Where a rule cannot be written, nothing is opened.
  */
 async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<ImportConfigurationResponse> {
-  const { settings, storages, counters, starter, announceChange, clock, users } = parts;
+  const { starter, announceChange, users } = parts;
   const records: ImportedRecord[] = [];
   const attempt: Attempt = async (record, action) => {
     try {
@@ -64,9 +64,25 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
   await writeRules(parts, plan, call, attempt);
   if (plan.rules.length > 0) await announceChange();
 
+  const isGuarded = records.every(({ kind, outcome }) => kind !== 'rule' || outcome !== 'failed');
+  const toStart = await open(parts, plan, call, isGuarded ? attempt : (record) => attempt(record, refuse));
+
+  const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
+  // A write that failed may still have reached the store.
+  const revision = await announceChange();
+  starter.startInBackground(toStart, revision);
+  const reported = records.toSorted((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
+  return { records: [...plan.settled, ...reported], is_written: isWritten, revision };
+}
+
+/** @returns storages that are to be started */
+async function open(parts: ImportParts, plan: ImportPlan, call: Call, attempt: Attempt): Promise<Storage[]> {
+  const { settings, storages, counters, clock, users } = parts;
   const items = plan.settings.map(({ item }) => item);
-  if (items.length > 0) await settings.change((saved) => planSave(saved, items));
-  records.push(...plan.settings.map(({ record }) => record));
+  // All of them, or none.
+  let saving: Promise<unknown> | undefined;
+  const save = () => (saving ??= settings.change((saved) => planSave(saved, items)));
+  for (const { record } of plan.settings) await attempt(record, save);
 
   for (const { record, id, fields } of plan.users) if (id !== undefined) await attempt(record, () => users.update(call, { ...fields, id }));
 
@@ -77,14 +93,11 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
       const stored = id ?? (await insertWithId(counters, 'storages', 0, (free) => storages.insert(free, fields, now)));
       toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now));
     });
-
-  const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
-  // A write that failed may still have reached the store.
-  const revision = await announceChange();
-  starter.startInBackground(toStart, revision);
-  const reported = records.toSorted((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
-  return { records: [...plan.settled, ...reported], is_written: isWritten, revision };
+  return toStart;
 }
+
+const refuse = () =>
+  Promise.reject(new AppError('FAILED_PRECONDITION', 'not written: a rule of the file, which may guard it, could not be'));
 
 type Attempt = (record: ImportedRecord, action: () => Promise<unknown>) => Promise<void>;
 

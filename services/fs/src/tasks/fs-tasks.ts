@@ -95,9 +95,10 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     if (!user) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is has been disabled');
     const snapshot = await parts.configuration.snapshot({ auth: 0, admin: 0 });
+    const newest = () => parts.configuration.knownSnapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
-    return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run) };
+    return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run), newest };
   };
 
   const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));

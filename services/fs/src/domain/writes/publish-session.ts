@@ -11,7 +11,7 @@ import { removeDraft } from './end-session.ts';
 import { freeNames } from './free-names.ts';
 import { claimOf } from './open-drafts.ts';
 import { expiryFrom, findSession, type SessionParts, stillThere } from './session-parts.ts';
-import { locateSession, publishedAlready } from './session-place.ts';
+import { locateSession, publishedAlready, requireStillBrought } from './session-place.ts';
 import { gone, roomOf, type WriteSession } from './write-session.ts';
 
 /** What a caller says of a file that is complete. */
@@ -48,7 +48,7 @@ export async function writeWhole(
     // A storage may take hours for what comes: its user may be disabled by then, or the folder closed.
     const beforePublish = async () => {
       await isThere();
-      await locateSession(options.operationOf, session, signal);
+      await requireStillBrought(options.operationOf, session, signal);
     };
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);

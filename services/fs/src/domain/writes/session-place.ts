@@ -2,8 +2,9 @@ import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { denied, requirePermission } from '../access/permissions.ts';
 import { looksLikeCopy } from '../changing/copy-file.ts';
-import type { Operation, Place } from '../changing/operations/operation.ts';
+import { type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -49,6 +50,24 @@ export async function locateSession(
     if (located.mount.storage._id === session.storageId) return { operation, located };
   }
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
+}
+
+/**
+ * The right alone to the place of a session, as it is now. Its storage is asked nothing: where it has one connection, this holds it.
+ *
+ * @throws AppError PERMISSION_DENIED
+ */
+export async function requireStillBrought(
+  operationOf: OperationOf,
+  { userId, path, upload }: WriteSession,
+  signal: AbortSignal,
+): Promise<void> {
+  const { snapshot, actor } = await operationOf(userId, signal);
+  if (!isWithin(actor.basePath, path)) throw denied();
+  if (upload) requireCreation(snapshot, actor, parentPath(path));
+  else requirePermission(actor, 'offline_download');
+  requireWrite(snapshot, actor, parentPath(path));
+  snapshot.rules.requireEntry(actor, path, 'create');
 }
 
 /**

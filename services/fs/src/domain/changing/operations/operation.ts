@@ -22,6 +22,8 @@ export interface Operation {
    * @param until its signal, where that is another one. @throws AppError PERMISSION_DENIED: the user is gone or disabled
    */
   renewed?(until?: AbortSignal): Promise<Operation>;
+  /** The configuration of that moment, as far as it is known, whatever has become of the user. Absent as above. */
+  newest?(): Promise<Snapshot>;
 }
 
 /** For whom calls of a storage are: no one has more than a share of those that it bears at once. */

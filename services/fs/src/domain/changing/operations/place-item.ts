@@ -117,10 +117,12 @@ const RENEW_MS = 2_000;
  */
 async function afterStep(operation: Operation, begunAtMs: number): Promise<Operation> {
   const { signal } = new AbortController();
-  const isLong = performance.now() - begunAtMs >= RENEW_MS;
-  // Where nobody can say, or the caller is disabled by now, it is as it was at the beginning.
-  const now = isLong ? await operation.renewed?.(signal).catch(() => undefined) : undefined;
-  return { ...(now ?? operation), signal };
+  if (performance.now() - begunAtMs < RENEW_MS) return { ...operation, signal };
+  const now = await operation.renewed?.(signal).catch(() => undefined);
+  if (now) return { ...now, signal };
+  // Whoever has logged out, or is disabled by now, is held to the rules of now too. Where nobody can say, it is as it was at the beginning.
+  const snapshot = await operation.newest?.().catch(() => undefined);
+  return { ...operation, ...(snapshot && { snapshot }), signal };
 }
 
 /** As it is where it went: what was hidden in it by the rules of its old place. */

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
@@ -132,15 +133,24 @@ describe('what is hidden comes into a folder after the look at it', () => {
     },
   );
 
-  it.each(['move', 'copy'] as const)('a %s that takes long has nothing of it, where the rule came meanwhile too', async (verb) => {
+  it.each([
+    ['move', 'is there'],
+    ['copy', 'is there'],
+    ['move', 'has logged out'],
+    ['copy', 'has logged out'],
+  ] as const)('a %s that takes long has nothing of it, where the rule came meanwhile too, and its caller %s', async (verb, caller) => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const memory = await openLate(async () => void vi.advanceTimersByTime(3_000));
     const without = await openTree({});
     const { rules } = memory.snapshot;
     const begun = { ...memory.operation(blind), snapshot: { ...memory.snapshot, rules: without.snapshot.rules } };
-    const renewed = async () => ({ ...begun, snapshot: { ...begun.snapshot, rules } });
-    await placeEntries({ ...begun, renewed }, out, verb, queue).catch(() => undefined);
+    const newest = async () => ({ ...begun.snapshot, rules });
+    const renewed = async () => {
+      if (caller === 'has logged out') throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+      return { ...begun, snapshot: await newest() };
+    };
+    await placeEntries({ ...begun, renewed, newest }, out, verb, queue).catch(() => undefined);
     const kept = ['/a/in/d/e/f', '/a/in/d/e/secret.txt'];
     expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
   });

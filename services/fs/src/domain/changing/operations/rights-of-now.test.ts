@@ -86,6 +86,19 @@ describe.each(Object.entries(CHANGES))('a %s of many names ends with the next on
     },
   );
 
+  it('not where the store is away for a moment', async () => {
+    const memory = await openSlow();
+    const begun = memory.operation();
+    let asked = 0;
+    const renewed = async () => {
+      asked += 1;
+      if (asked < 3) throw new Error('the store is away');
+      return { ...begun };
+    };
+    await run({ ...begun, renewed });
+    expect(await memory.everything()).not.toEqual(left);
+  });
+
   it('not while nothing has changed', async () => {
     const memory = await openSlow();
     const begun = memory.operation();

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
 import type { Operation } from './operation.ts';
@@ -5,7 +6,10 @@ import type { Operation } from './operation.ts';
 /** After so long within one call, in milliseconds, its login, rights and rules are asked for again. */
 const RENEW_MS = 2_000;
 
-/** Asked before each step of a change. Rejects with PERMISSION_DENIED | UNAUTHENTICATED. */
+/** So often they are asked for while the store does not answer, each time for the seconds that it may take to come back. */
+const MAX_TRIES = 5;
+
+/** Asked before each step of a change. Rejects with PERMISSION_DENIED | UNAUTHENTICATED, and what the store throws. */
 export type RightsOfNow = () => Promise<Operation>;
 
 /**
@@ -18,11 +22,23 @@ export function rightsOfNow(operation: Operation, paths: readonly VirtualPath[])
   let [known, askedAtMs] = [operation, performance.now()];
   return async () => {
     if (!operation.renewed || performance.now() - askedAtMs < RENEW_MS) return known;
-    const now = await operation.renewed();
+    const now = await patiently(operation.renewed, operation.signal);
     if (!paths.every((path) => isWithin(now.actor.basePath, path))) throw denied();
     [known, askedAtMs] = [now, performance.now()];
     return known;
   };
+}
+
+/** An hour's work, of which all may have to go back, does not end because the store is away for a moment: it waits. */
+async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal): Promise<Operation> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await renewed();
+    } catch (error) {
+      const isRefused = AppError.is(error, 'PERMISSION_DENIED') || AppError.is(error, 'UNAUTHENTICATED');
+      if (isRefused || tries === MAX_TRIES || signal.aborted) throw error;
+    }
+  }
 }
 
 /** Whether what is in a folder is looked through once more: only other rules, or other rights, can say something else. */
