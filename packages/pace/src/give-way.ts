@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { SLICE_MS, takeTurn } from './pace.ts';
 
 /** When this turn of the event loop has been long enough; undefined: nobody has asked in it. */
