@@ -64,9 +64,7 @@ async function listOnce(
   options: ListOptions,
   isProvisional: boolean,
 ): Promise<ListingPage> {
-  const isVisible = snapshot.rules.listingFilter(actor, path);
   const mounted = snapshot.table.virtualFolders(path);
-  const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
   const read = await readFolder(
     snapshot,
     folderCache,
@@ -80,14 +78,14 @@ async function listOnce(
   const folder = read?.folder;
   if (folder) options.room?.hold(folder.names);
 
+  const isVisible = snapshot.rules.listingFilter(actor, path, folder?.names);
+  const virtual = isVisible ? mounted.filter(({ name }) => isVisible(name, true)) : mounted;
   let names = folder?.names ?? [];
-  if (folder && (isVisible || options.onlyFolders)) {
-    const isListed = snapshot.rules.listingFilter(actor, path, folder.names);
+  if (folder && (isVisible || options.onlyFolders))
     names = await filterNames(names, options.signal, (name, index) => {
       const isDirectory = folder.isDirectory(name);
-      return (isDirectory || !options.onlyFolders) && (!isListed || isListed(name, isDirectory, index));
+      return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory, index));
     });
-  }
   const added = virtual.length > 0 ? await missingIn(names, virtual, options.signal) : [];
 
   const total = names.length + added.length;

@@ -10,6 +10,7 @@ import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries } from './require-nothing-hidden.ts';
+import { RENEW_MS } from './rights-of-now.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
@@ -107,11 +108,9 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   }
 }
 
-/** After a step of so long, in milliseconds, the rules and rights of the moment are asked for: what came into the folder meanwhile may have a rule that came before. */
-const RENEW_MS = 2_000;
-
 /**
- * The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound.
+ * The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound. After a
+ * long step it is that of now: what came into the folder meanwhile may have a rule that came before.
  *
  * @param begunAtMs of the step, by the clock of the process
  */

@@ -3,8 +3,8 @@ import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
 import type { Operation } from './operation.ts';
 
-/** After so long within one call, in milliseconds, its login, rights and rules are asked for again. */
-const RENEW_MS = 2_000;
+/** After so long within one call, or one step of it, in milliseconds, its login, rights and rules are asked for again. */
+export const RENEW_MS = 2_000;
 
 /** So often they are asked for while the store does not answer, each time for the seconds that it may take to come back. */
 const MAX_TRIES = 5;
