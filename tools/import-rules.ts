@@ -147,6 +147,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@wharf/errors',
       '@wharf/proto',
       '@wharf/embedded-mongo',
+      '@wharf/task-engine',
       '@wharf/api-gateway',
       '@wharf/auth',
       '@wharf/admin',
@@ -194,6 +195,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: [
       'tools/',
       '@wharf/service-kit',
+      '@wharf/task-engine',
       '@wharf/errors',
       '@wharf/rights',
       'services/*/src/config.ts',

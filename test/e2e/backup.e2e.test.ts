@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { fetchFile, put } from './support/files.ts';
 import { beginParts, completeParts, missingParts, type PartUpload, sendPart } from './support/part-uploads.ts';
 import { runProgram, STANDALONE } from './support/program.ts';
+import { startSourceServer } from './support/source-server.ts';
 import { holdUpload } from './support/tasks.ts';
 
 const CONTENT = randomBytes(3 * 1024 * 1024);
@@ -125,17 +126,27 @@ describe.each([
   });
 });
 
+const RUNNING = 1;
+
 const heldTask = async (admin: Api) => at((await admin.get('/api/task/upload/undone')).data, 0) as { id: string; paused: boolean };
 
 describe('a backup', () => {
   test('of a Wharf that was killed has all that it acknowledged, uploads that wait among it, and that Wharf starts again', async () => {
     const { dataDir, filesDir, restored, file } = await folders();
-    const env = { WHARF_SECRET: undefined };
+    const env = { WHARF_SECRET: undefined, WHARF_EGRESS_ALLOW: '127.0.0.1' };
     const wharf = await startStandalone({ dataDir, filesDir, env });
     const { admin } = await fill(wharf);
     const content = 'waits\n'.repeat(20_000);
     const path = await holdUpload(admin, wharf.base, '/local', content);
     const { id } = await heldTask(admin);
+    const source = await startSourceServer();
+    onTestFinished(() => source.close());
+    source.files.set('/slow.bin', CONTENT);
+    source.bytesPerSecond = 1;
+    const asked = { urls: [`${source.url}/slow.bin`], path: '/local', tool: 'SimpleHttp', delete_policy: 'delete_always' };
+    const download = at(await admin.call('/api/fs/add_offline_download', asked), 'tasks', 0, 'id');
+    const downloading = () => admin.call(`/api/task/offline_download/info?tid=${download}`);
+    await waitFor('the download', async () => at(await downloading(), 'state') === RUNNING);
     await wharf.kill();
     for (let round = 0; round < 2; round += 1) {
       const made = await backUp(dataDir, filesDir, file);
@@ -143,10 +154,20 @@ describe('a backup', () => {
       expect(made.stdout).toContain(', uploads that wait: 1.');
     }
     await unpack(file, restored);
-    for (const folder of [dataDir, restored]) {
-      const again = await startStandalone({ dataDir: folder, filesDir, env: { ...env, WHARF_HTTP_PORT: new URL(wharf.base).port } });
-      expect(await heldTask(admin)).toMatchObject({ id, paused: true });
-      if (folder === restored) {
+    const served = `${restored} by services`;
+    await unpack(file, served);
+    for (const [start, folder, isPaused] of [
+      [startStandalone, dataDir, false],
+      [startStandalone, restored, true],
+      [startStandalone, restored, false],
+      [startServices, served, true],
+    ] as const) {
+      const again = await start({ dataDir: folder, filesDir, env: { ...env, WHARF_HTTP_PORT: new URL(wharf.base).port } });
+      // What has the name of its file may be newer than the backup.
+      expect(await downloading()).toMatchObject({ paused: isPaused });
+      if (folder === restored && isPaused) {
+        expect(await admin.call(`/api/task/upload/info?tid=${id}`)).toMatchObject({ paused: true });
+        await admin.call(`/api/task/offline_download/resume?tid=${download}`);
         await admin.call(`/api/task/upload/resume?tid=${id}`);
         await waitFor('the upload', async () => (await admin.post('/api/fs/get', { path })).code === 200);
         expect((await fetchFile(admin, again.base, path)).text()).toBe(content);

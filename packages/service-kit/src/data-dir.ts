@@ -14,7 +14,7 @@ const STORE_FOLDER = 'store';
 const SECRET_BYTES = 48;
 const MIN_SECRET_LENGTH = 32;
 
-const noteShape = z.object({ id: z.string().nullable(), version: z.int() });
+const noteShape = z.object({ id: z.string().nullable(), version: z.int(), is_backup: z.boolean().optional() });
 
 /** The folder that a Wharf on one machine keeps everything in. */
 export interface DataDir {
@@ -53,7 +53,7 @@ export async function openDataDir(dataDir: string, given: Secret | undefined, st
     note,
     copyAs: note.version < DATA_VERSION ? `before-data-${DATA_VERSION}` : undefined,
     keepStoreId: (id) =>
-      note.id === id && note.version === DATA_VERSION
+      note.id === id && note.version === DATA_VERSION && !note.isBackup
         ? Promise.resolve()
         : replaceFile(join(path, NOTE_FILE), `${JSON.stringify({ id, version: DATA_VERSION })}\n`),
   };
@@ -65,7 +65,7 @@ async function noteOf(path: string): Promise<StoreNote> {
   let text = await readIfThere(file);
   if (text === undefined) {
     const isOld = (await isThere(join(path, SECRET_FILE))) || (await isThere(join(path, STORE_FOLDER)));
-    if (isOld) return { path, id: undefined, version: UNVERSIONED, isFirstStart: false };
+    if (isOld) return { path, id: undefined, version: UNVERSIONED, isFirstStart: false, isBackup: false };
     await writeOnce(file, `${JSON.stringify({ id: null, version: DATA_VERSION })}\n`);
     text = await readFile(file, 'utf8');
   }
@@ -75,7 +75,13 @@ async function noteOf(path: string): Promise<StoreNote> {
       'FAILED_PRECONDITION',
       `${file} does not say which store belongs to this folder. Restore it from a backup of the folder; without one remove it.`,
     );
-  return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null };
+  return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null, isBackup: data.is_backup === true };
+}
+
+/** What `store.json` says in a backup of its folder. @param text what it says there; damaged, it is refused where the backup is started */
+export function noteOfBackup(text: string): string {
+  const { data } = noteShape.safeParse(parse(text));
+  return data === undefined ? text : `${JSON.stringify({ ...data, is_backup: true })}\n`;
 }
 
 /** @param isFirst whether nothing can be lost yet: another one would not read what is sealed, and seal what comes so that the right one does not read it */

@@ -29,6 +29,8 @@ export interface StoreNote {
   readonly version: number;
   /** No start has ended here: an empty store is what it should be. */
   readonly isFirstStart: boolean;
+  /** No start has ended here since the folder was unpacked from a backup: what its tasks are about may have changed since. */
+  readonly isBackup: boolean;
 }
 
 interface InstallationRecord {

@@ -183,7 +183,7 @@ const endedAtOnce = (now: Date): Change => ({ state: TASK_STATE.canceled, waitin
 /** Left to a worker that puts away what is there. */
 const leftForCleanup = { state: TASK_STATE.canceling, waiting: false, paused: false, losses: 0, lease_until: new Date(0) } as const;
 
-/** What an action does to a task, by the state that it is in. At most one filter is met at a time. @internal for its test */
+/** What an action does to a task, by the state that it is in. At most one filter is met at a time. */
 export const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
   cancel: (now) => [
     [{ ...inStates(QUEUED_STATES), has_cleanup: false }, endedAtOnce(now)],

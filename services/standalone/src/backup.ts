@@ -1,12 +1,13 @@
-import { access, type FileHandle, open, readdir, rm } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
-import { ConfigError, connectStore, replaceFile } from '@wharf/service-kit';
-import { memberOf, type TarMember, tarOf } from './tar.ts';
+import { ConfigError, connectStore, noteOfBackup, replaceFile } from '@wharf/service-kit';
+import { memberOf, memberWith, type TarMember, tarOf } from './tar.ts';
 
 const STORE = 'store';
+const NOTE = 'store.json';
 const SEARCH_INDEX = 'search/index.sqlite';
 const SECRET = 'secret';
 const UPLOADS = 'uploads';
@@ -47,6 +48,7 @@ export async function tellBackup({ dataDir, filesDir, mongoUrl, secret }: Backup
     `${file} has ${has.join(', ')}.`,
     `It does not have the files of storages (those of /local lie in ${resolve(filesDir)}), ${lacks.join(', ')}.`,
     `To restore, unpack it into an empty folder and start there: tar -xf ${file} -C FOLDER, and WHARF_DATA_DIR=FOLDER npm start`,
+    'What has not ended then is paused there: tasks go on when they are resumed.',
   ].join('\n');
 }
 
@@ -69,10 +71,10 @@ async function backUp(dataDir: string, file: string): Promise<string[]> {
 
 async function* membersOf(dataDir: string): AsyncGenerator<TarMember> {
   yield memberOf(`${STORE}/store.sqlite`, await taken(await copyOfStore(join(dataDir, STORE))));
-  for (const name of ['store.json', SECRET]) {
-    const handle = await openIfThere(join(dataDir, name));
-    if (handle) yield memberOf(name, handle);
-  }
+  const note = join(dataDir, NOTE);
+  if (await isThere(note)) yield memberWith(NOTE, noteOfBackup(await readFile(note, 'utf8')));
+  const secret = await openIfThere(join(dataDir, SECRET));
+  if (secret) yield memberOf(SECRET, secret);
   if (await isThere(join(dataDir, SEARCH_INDEX))) yield memberOf(SEARCH_INDEX, await taken(await copyOfIndex(join(dataDir, SEARCH_INDEX))));
   for (const folder of [UPLOADS, PARTS])
     for (const name of await readdir(join(dataDir, folder)).catch(() => [])) {

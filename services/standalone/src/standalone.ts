@@ -35,6 +35,8 @@ import type { readStandaloneConfig } from './config.ts';
 /** How long requests under way may take when we stop, in milliseconds. */
 const STOP_GRACE_MS = 5_000;
 
+const HELD = 'this data folder is a backup: tasks that had not ended when it was made are paused; resume or cancel them';
+
 /** What the arguments ask for: a backup, or Wharf until it is stopped. */
 export async function runStandalone(
   config: ReturnType<typeof readStandaloneConfig>,
@@ -172,6 +174,10 @@ async function openStore(
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
   try {
     const storeId = await prepareStore(store, embedded && dataDir.note);
+    if (embedded && dataDir.note.isBackup) {
+      const { holdOpenTasks } = await import('@wharf/task-engine');
+      logger.warn({ paused: await holdOpenTasks(store) }, HELD);
+    }
     return { store, storeId, clock: embedded ? undefined : await followStoreClock(store, logger) };
   } catch (error) {
     // Closed in order, so that no file of a refused store is left beside the restored one.

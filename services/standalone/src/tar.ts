@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 
 /** A file of an archive. */
 export interface TarMember {
@@ -35,6 +36,12 @@ export async function memberOf(name: string, file: FileHandle): Promise<TarMembe
   const { size, mtimeMs } = await file.stat();
   const content = size === 0 ? closing(file) : file.createReadStream({ start: 0, end: size - 1 });
   return { name, sizeBytes: size, changedAtMs: mtimeMs, content };
+}
+
+/** A file that is made for the archive. */
+export function memberWith(name: string, text: string): TarMember {
+  const bytes = Buffer.from(text);
+  return { name, sizeBytes: bytes.byteLength, changedAtMs: Date.now(), content: Readable.from([bytes]) };
 }
 
 // biome-ignore lint/correctness/useYield: nothing is in it
