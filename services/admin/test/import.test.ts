@@ -49,6 +49,24 @@ it('what guards is written and told before what opens', async () => {
   expect(await replica.models.storages.countDocuments()).toBe(1);
 });
 
+it('a rule that opens is not written where one below it cannot be', async () => {
+  const exported = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const file = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
+  file.metas = [{ path: '/shared', password: 'a secret', p_sub: true }];
+  const given = { passphrase: '', dry_run: false };
+  await replica.admin.importConfiguration({ document: JSON.stringify(file), ...given }, replica.as());
+
+  file.users = [{ id: 9, username: 'nobody here' }];
+  file.metas = [{ path: '/shared' }, { path: '/shared/inner', read_users: [9], read_users_sub: true }];
+  const { records } = await replica.admin.importConfiguration({ document: JSON.stringify(file), ...given }, replica.as());
+
+  expect(records.filter(({ kind }) => kind === 'rule').map(({ name, outcome }) => [name, outcome])).toEqual([
+    ['/shared', 'failed'],
+    ['/shared/inner', 'failed'],
+  ]);
+  expect((await replica.models.rules.findOne({ path: '/shared' }))?.password).toBeTruthy();
+});
+
 it('what a rule may guard that could not be written stays as it was', async () => {
   const exported = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
   const file = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
@@ -69,7 +87,7 @@ it('what a rule may guard that could not be written stays as it was', async () =
     ['user', 'nobody here', 'failed'],
     ['storage', '/guarded', 'failed'],
     ['rule', '/guarded', 'failed'],
-    ['rule', '/other', 'created'],
+    ['rule', '/other', 'failed'],
   ]);
   expect(await replica.models.storages.countDocuments({ mount_path: '/guarded' })).toBe(0);
 });

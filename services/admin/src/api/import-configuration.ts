@@ -103,10 +103,13 @@ type Attempt = (record: ImportedRecord, action: () => Promise<unknown>) => Promi
 
 async function writeRules({ rules, counters, users }: ImportParts, plan: ImportPlan, call: Call, attempt: Attempt): Promise<void> {
   const ids = new Map((await users.list(call)).map((user) => [user.username, user.id]));
+  // One rule may open what another one closes further down.
+  const areKnown = plan.rules.every(({ fields }) => [...fields.readers, ...fields.writers].every((name) => ids.has(name)));
   for (const { record, id, fields } of plan.rules)
     await attempt(record, async () => {
       const { readers, writers, ...rest } = fields;
       const rule = { ...rest, read_users: idsOf(readers, ids), write_users: idsOf(writers, ids) };
+      if (!areKnown) return refuse();
       if (id === undefined) await insertWithId(counters, 'rules', 0, (free) => rules.insert(free, rule));
       else await rules.replace(id, rule);
     });

@@ -8,6 +8,7 @@ import { callerOf, type Operation, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
+import { type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
 export interface BatchRename {
   readonly src_dir: string;
@@ -29,12 +30,13 @@ export async function batchRename(operation: Operation, request: BatchRename, qu
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
   requireWrite(snapshot, actor, path);
+  const now = rightsOfNow(operation, [path]);
   const wanted = wantedNames(request.rename_objects);
   if (wanted.size === 0) return;
   const share = enter(callerOf(operation));
   try {
     for (const [source, name] of wanted) share.take(PLAN_BYTES.placed(path.length + source.length, path.length + name.length));
-    await renameWanted(operation, path, wanted, queue);
+    await renameWanted(operation, now, path, wanted, queue);
   } finally {
     share.leave();
   }
@@ -42,6 +44,7 @@ export async function batchRename(operation: Operation, request: BatchRename, qu
 
 async function renameWanted(
   operation: Operation,
+  now: RightsOfNow,
   path: VirtualPath,
   wanted: ReadonlyMap<EntryName, EntryName>,
   queue: QueueItems | undefined,
@@ -63,7 +66,7 @@ async function renameWanted(
     if (!entry) throw new AppError('ENTRY_NOT_FOUND', 'object not found');
     renamings.push({ entry: { ...entry, name: source }, name });
   }
-  await renameAll(operation, folder, renamings, queue);
+  await renameAll(operation, now, folder, renamings, queue);
 }
 
 function wantedNames(objects: BatchRename['rename_objects']): Map<EntryName, EntryName> {

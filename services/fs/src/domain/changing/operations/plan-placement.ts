@@ -47,9 +47,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   if (request.names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
   const from = resolvePath(actor, request.src_dir);
   const to = resolvePath(actor, request.dst_dir);
-  snapshot.rules.requireAccess(actor, from, '');
-  if (verb === 'move') requireWrite(snapshot, actor, from);
-  requireWrite(snapshot, actor, to);
+  requireFolders(operation, from, to, verb);
   await requireCreationOf(operation, to);
   if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
 
@@ -57,12 +55,10 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   const pace = createPace(operation.signal);
   const look = async (source: VirtualPath) => {
     if (verb === 'move') requireUnprotected(snapshot, actor, source, 'move');
-    snapshot.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
-    if (verb === 'move') requireNoGuard(operation, source);
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
     const target = childPath(to, name);
-    snapshot.rules.requireEntry(actor, target, 'create');
+    requirePlaceable(operation, source, target, verb);
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
     return lookAtBoth(operation, source, target);
   };
@@ -83,6 +79,22 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     }
   }
   return [...items.values()];
+}
+
+/** What is asked of both folders, for the plan and for each step that comes late. @throws AppError PERMISSION_DENIED */
+function requireFolders({ snapshot, actor }: Operation, from: VirtualPath, to: VirtualPath, verb: 'move' | 'copy'): void {
+  snapshot.rules.requireAccess(actor, from, '');
+  if (verb === 'move') requireWrite(snapshot, actor, from);
+  requireWrite(snapshot, actor, to);
+}
+
+/** The same of one entry. @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
+function requirePlaceable(operation: Operation, source: VirtualPath, target: VirtualPath, verb: 'move' | 'copy'): void {
+  const { actor } = operation;
+  const { rules } = operation.snapshot;
+  rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+  if (verb === 'move') requireNoGuard(operation, source);
+  rules.requireEntry(actor, target, 'create');
 }
 
 /** Nothing can be put into a file. @param inner something in the folder. @throws AppError NOT_A_DIRECTORY */
@@ -134,19 +146,10 @@ async function planItem(
  * @param planned the operation of then. @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */
 export async function stillAllowed(operation: Operation, planned: Operation, item: Item, verb: 'move' | 'copy'): Promise<Item> {
-  const { snapshot, actor } = operation;
-  const { rules } = snapshot;
   const { source, target, entry, from, conflict } = item;
-  const [folder, into] = [parentPath(source), parentPath(target)];
-  requirePermission(actor, verb);
-  rules.requireAccess(actor, folder, '');
-  rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
-  if (verb === 'move') {
-    requireWrite(snapshot, actor, folder);
-    requireNoGuard(operation, source);
-  }
-  requireWrite(snapshot, actor, into);
-  rules.requireEntry(actor, target, 'create');
+  requirePermission(operation.actor, verb);
+  requireFolders(operation, parentPath(source), parentPath(target), verb);
+  requirePlaceable(operation, source, target, verb);
   if (mayHideMore(operation, planned))
     await requireNothingHidden(operation, { entry, path: source, located: from, target, isCopied: verb === 'copy' });
   return conflict === 'replace' ? { ...item, conflict: conflictAt(operation, target) } : item;

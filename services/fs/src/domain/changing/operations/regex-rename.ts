@@ -11,6 +11,7 @@ import type { QueueItems } from './place-entries.ts';
 import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
 import { compileRename } from './rename-template.ts';
+import { rightsOfNow } from './rights-of-now.ts';
 
 export interface RegexRename {
   readonly src_dir: string;
@@ -39,6 +40,7 @@ async function renameMatching(operation: Operation, request: RegexRename, share:
   const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
+  const now = rightsOfNow(operation, [path]);
   requireWrite(snapshot, actor, path);
   snapshot.rules.requireAccess(actor, path, '');
   // Others who rename by pattern may have theirs compiled in this very turn.
@@ -59,7 +61,7 @@ async function renameMatching(operation: Operation, request: RegexRename, share:
     }
     await pace.step();
   }
-  await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings, queue);
+  await renameAll(operation, now, { path, located, find: async (name) => entries.get(name) }, renamings, queue);
 }
 
 async function entriesOf(operation: Operation, located: Located<Mount>, share: PlanShare): Promise<EntryMap> {

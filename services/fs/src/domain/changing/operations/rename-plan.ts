@@ -13,7 +13,7 @@ import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
+import { mayHideMore, type RightsOfNow } from './rights-of-now.ts';
 
 /** One entry of a folder and the name it is to have. */
 export interface Renaming {
@@ -47,17 +47,17 @@ const TEMP_MARK_BYTES = 18;
  * A process that dies in the middle leaves every entry there, under its old name, its new one, or, one for each circle at most, the
  * temporary one, which tells what it was. Whoever looks meanwhile may see such a state.
  *
- * @param queue takes over what the storage has to copy and remove, where that is much and no name is that of another of the entries. Absent: the
+ * @param now from the beginning of the call. @param queue takes over what the storage has to copy and remove, where that is much and no name is that of another of the entries. Absent: the
  * caller waits for that
  * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point)
  */
 export async function renameAll(
   operation: Operation,
+  now: RightsOfNow,
   folder: RenamedFolder,
   renamings: readonly Renaming[],
   queue?: QueueItems,
 ): Promise<void> {
-  const now = rightsOfNow(operation, [folder.path]);
   const slot = slotIn((await folder.located.mount.driver()).traits);
   const steps = inOrder(await checkedRenamings(operation, folder, renamings, slot), slot);
   const freed = new Set(steps.map(({ from }) => slot(from)));
@@ -99,7 +99,11 @@ async function takeSteps(
 }
 
 /** @returns the operation of now, which may give this entry its name, too */
-async function stillAllowed(begun: Operation, now: RightsOfNow, { entry, source, target, from }: Item): Promise<Operation> {
+export async function stillAllowed(
+  begun: Operation,
+  now: RightsOfNow,
+  { entry, source, target, from }: Omit<Item, 'conflict'>,
+): Promise<Operation> {
   const operation = await now();
   if (operation === begun) return operation;
   const { snapshot, actor } = operation;

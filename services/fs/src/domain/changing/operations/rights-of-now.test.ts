@@ -10,8 +10,10 @@ import { batchRename } from './batch-rename.ts';
 import type { Operation } from './operation.ts';
 import { placeEntries } from './place-entries.ts';
 import { recursiveMove } from './recursive-move.ts';
+import { regexRename } from './regex-rename.ts';
 import { removeEmptyDirectories } from './remove-empty-directories.ts';
 import { removeEntries } from './remove-entries.ts';
+import { renameEntry } from './rename-entry.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /** For each name one step, which takes a second more than rights are believed. */
@@ -56,10 +58,24 @@ async function openSlow(profile = {}) {
       },
     });
   }
+  let areLooksSlow = false;
+  const [list, stat] = [store.list.bind(store), store.stat.bind(store)];
+  const look = () => void (areLooksSlow && vi.advanceTimersByTime(SLOW_MS));
+  store.list = (...given) => {
+    look();
+    return list(...given);
+  };
+  store.stat = (...given) => {
+    look();
+    return stat(...given);
+  };
   const memory = await openLimited(store);
   for (const name of NAMES) await memory.put(`/in/${name}`);
   await memory.makeFolder('/out');
-  return memory;
+  const slowLooks = () => {
+    areLooksSlow = true;
+  };
+  return { ...memory, slowLooks };
 }
 
 describe.each(Object.entries(CHANGES))('a %s of many names ends with the next one', (_what, { run, right, left }) => {
@@ -105,6 +121,18 @@ describe.each(Object.entries(CHANGES))('a %s of many names ends with the next on
     await run({ ...begun, renewed: async () => ({ ...begun }) });
     expect(await memory.everything()).not.toEqual(left);
   });
+});
+
+it.each<[string, (now: Operation) => Promise<void>]>([
+  ['by pattern', (now) => regexRename(now, { src_dir: '/in', src_name_regex: '^a$', new_name_regex: 'x' })],
+  ['of one name', (now) => renameEntry(now, { path: '/in/a', name: 'x', overwrite: true })],
+])('a rename %s asks before the first name where the look at what is there took long', async (_which, rename) => {
+  const memory = await openSlow();
+  const begun = memory.operation();
+  const left = await memory.everything();
+  memory.slowLooks();
+  expect(await refusalOf(rename({ ...begun, renewed: () => Promise.reject(denied()) }))).toEqual(DENIED);
+  expect(await memory.everything()).toEqual(left);
 });
 
 it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {
