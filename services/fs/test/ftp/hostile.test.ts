@@ -331,6 +331,19 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
   });
 
+  it('that takes one connection is asked by it before a file gets its name, one question at a time', async () => {
+    let logins = 0;
+    const server = await startHostile({ reply: (verb) => (verb === 'USER' && ++logins > 1 ? '421 too many' : undefined) });
+    const driver = await openFtp(itemsOf(server));
+    const sizes: unknown[] = [];
+    const look = async () => void sizes.push((await driver.stat(mpath('/file'))).sizeBytes);
+    const beforePublish = async () => void (await Promise.all([look(), look()]));
+    await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true, beforePublish });
+    expect(sizes).toEqual([SIZE, SIZE]);
+    // Given back: the next call finds it free.
+    await look();
+  });
+
   it('that takes one connection serves others by it between the steps of a removal', async () => {
     let logins = 0;
     const server = await startHostile({

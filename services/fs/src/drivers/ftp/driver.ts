@@ -245,7 +245,9 @@ export class FtpDriver implements StorageDriver {
             if (options.modifiedAt && session.features.mfmt)
               await orRefused(session.ask('MFMT', `${toTimeVal(options.modifiedAt)} ${temp}`));
             const stored = await checkStored(session, this.#settings, temp, sentBytes);
-            await publishFile(this.#names(session, call), temp, path, options, call);
+            const { overwrite, beforePublish: ask } = options;
+            const beforePublish = ask && (() => this.#pool.lend(session, ask));
+            await publishFile(this.#names(session, call), temp, path, { overwrite, beforePublish }, call);
             return this.#entry(path, stored ?? (await this.#look(session, path, call.signal)));
           } catch (error) {
             // Until the server is done with it, it could make the file again.

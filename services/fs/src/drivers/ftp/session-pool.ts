@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createGate, type Gate } from '@wharf/pace';
 import { abortError, storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
 import { isTooMany, toAppError } from './errors.ts';
@@ -22,6 +24,14 @@ export interface Lease {
   release(): void;
 }
 
+/** A session whose user waits for what may need one itself. */
+interface Lent {
+  readonly session: FtpSession;
+  /** It does one thing at a time. */
+  readonly gate: Gate;
+  isOver: boolean;
+}
+
 interface Waiting {
   readonly lane: Lane;
   resolve(): void;
@@ -41,6 +51,7 @@ export class SessionPool {
   readonly #waiting = new Set<Waiting>();
   readonly #open = new Set<FtpSession>();
   readonly #connecting = new Set<Promise<unknown>>();
+  readonly #lent = new AsyncLocalStorage<Lent>();
   /** How many the server has taken when it took no more, and until when that counts. */
   #full: { readonly sessions: number; readonly untilMs: number } | undefined;
   #isClosed = false;
@@ -54,6 +65,8 @@ export class SessionPool {
   /** @throws AppError STORAGE_UNAVAILABLE when closed; what `connect` says */
   async take(lane: Lane, signal?: AbortSignal): Promise<Lease> {
     for (;;) {
+      const lent = this.#lent.getStore();
+      if (lane === 'names' && lent?.isOver === false && !this.#hasRoom(lane)) return borrow(lent);
       await this.#enter(lane, signal);
       try {
         const session = this.#findIdle(lane) ?? (await this.#make());
@@ -63,6 +76,17 @@ export class SessionPool {
         throw error;
       }
       this.#leave(lane);
+    }
+  }
+
+  /** Runs what the user of a session waits for before going on with it: what it asks about names is asked by this session where the server takes no other. */
+  async lend<Result>(session: FtpSession, work: () => Promise<Result>): Promise<Result> {
+    const lent = { session, gate: createGate(1), isOver: false };
+    try {
+      return await this.#lent.run(lent, work);
+    } finally {
+      lent.isOver = true;
+      await lent.gate.run(async () => undefined);
     }
   }
 
@@ -199,4 +223,15 @@ export class SessionPool {
     timer.unref();
     this.#idle.push({ session, timer });
   }
+}
+
+function borrow({ session, gate }: Lent): Promise<Lease> {
+  const { promise: isBack, resolve: release } = Promise.withResolvers<void>();
+  return new Promise(
+    (resolve) =>
+      void gate.run(async () => {
+        resolve({ session, release });
+        await isBack;
+      }),
+  );
 }
