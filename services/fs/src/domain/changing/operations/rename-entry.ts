@@ -5,9 +5,11 @@ import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { renameItem } from './place-item.ts';
-import { conflictAt } from './plan-placement.ts';
+import { conflictAt, type Item } from './plan-placement.ts';
+import { stillAllowed } from './rename-plan.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
+import { rightsOfNow } from './rights-of-now.ts';
 
 /**
  * Gives an entry another name in its folder. With `overwrite` a file of that name is replaced.
@@ -26,6 +28,8 @@ export async function renameEntry(
   requireUnprotected(snapshot, actor, path, 'rename');
   requireWrite(snapshot, actor, parentPath(path));
   snapshot.rules.requireEntry(actor, path, 'write');
+  // To look through a folder may take minutes.
+  const now = rightsOfNow(operation, [path]);
   const found = await getEntry(snapshot, path, { signal });
   if (baseName(path) === name) return;
   requireNoGuard(operation, path);
@@ -37,7 +41,8 @@ export async function renameEntry(
   if (taken && (!request.overwrite || snapshot.table.isProtected(target))) throw nameTaken(name);
   if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
-  const conflict = request.overwrite ? conflictAt(operation, target) : 'refuse';
-  const item = { source: path, target, entry: found.entry, from, to, conflict };
-  await snapshot.quotas.relocating([path, target], () => renameItem(operation, item, queue));
+  const item: Item = { source: path, target, entry: found.entry, from, to, conflict: 'refuse' };
+  const current = await stillAllowed(operation, now, item);
+  const conflict = request.overwrite ? conflictAt(current, target) : 'refuse';
+  await snapshot.quotas.relocating([path, target], () => renameItem(current, { ...item, conflict }, queue));
 }

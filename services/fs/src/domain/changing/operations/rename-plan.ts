@@ -99,7 +99,7 @@ async function takeSteps(
 }
 
 /** @returns the operation of now, which may give this entry its name, too */
-async function stillAllowed(begun: Operation, now: RightsOfNow, { entry, source, target, from }: Item): Promise<Operation> {
+export async function stillAllowed(begun: Operation, now: RightsOfNow, { entry, source, target, from }: Item): Promise<Operation> {
   const operation = await now();
   if (operation === begun) return operation;
   const { snapshot, actor } = operation;

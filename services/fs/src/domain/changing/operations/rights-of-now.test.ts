@@ -12,6 +12,7 @@ import { placeEntries } from './place-entries.ts';
 import { recursiveMove } from './recursive-move.ts';
 import { removeEmptyDirectories } from './remove-empty-directories.ts';
 import { removeEntries } from './remove-entries.ts';
+import { renameEntry } from './rename-entry.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /** For each name one step, which takes a second more than rights are believed. */
@@ -42,11 +43,11 @@ const CHANGES = {
   },
 } as const;
 
-async function openSlow(profile = {}) {
+async function openSlow(profile = {}, slow: readonly ('stat' | 'remove' | 'rename' | 'copy')[] = ['remove', 'rename', 'copy']) {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = new MemoryDriver(profile);
-  for (const call of ['remove', 'rename', 'copy'] as const) {
+  for (const call of slow) {
     const own = store[call].bind(store) as (...given: unknown[]) => Promise<unknown>;
     Object.assign(store, {
       [call]: async (...given: unknown[]) => {
@@ -105,6 +106,18 @@ describe.each(Object.entries(CHANGES))('a %s of many names ends with the next on
     await run({ ...begun, renewed: async () => ({ ...begun }) });
     expect(await memory.everything()).not.toEqual(left);
   });
+});
+
+it.each(['the user is disabled', 'a rule guards what is in it'])('a folder keeps its name when %s while it is looked at', async (how) => {
+  const memory = await openSlow({}, ['stat']);
+  const begun = memory.operation();
+  const guarded = await openTree({ rules: [{ path: '/in/a', password: 'a secret' }] });
+  const renewed = async () => {
+    if (how === 'the user is disabled') throw denied();
+    return { ...begun, snapshot: { ...begun.snapshot, rules: guarded.snapshot.rules } };
+  };
+  expect(await refusalOf(renameEntry({ ...begun, renewed }, { path: '/in', name: 'open', overwrite: false }))).toEqual(DENIED);
+  expect(await memory.everything()).toContain('/in/a');
 });
 
 it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {
