@@ -46,6 +46,7 @@ export {
   type ServiceIdentity,
   type UserIdentity,
 } from './identity/identity.ts';
+export { createLoginsOfNow, type LoginOfNow } from './identity/login-of-now.ts';
 export { createLoginTokens, type LoginClaims, type LoginTokens } from './identity/login-tokens.ts';
 export { KEPT_FOR } from './kept-for.ts';
 export type { ConnectionShare } from './ops/connection-share.ts';

@@ -1,6 +1,16 @@
-import { makeIndexes, modelsOf, readUserIds } from '@wharf/models';
+import { accountReads, makeIndexes, modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
-import { createOneByOne, defineRpcService, forAdmins, forServices, type Service, type ServiceKit } from '@wharf/service-kit';
+import {
+  createLoginsOfNow,
+  createOneByOne,
+  defineRpcService,
+  forAdmins,
+  forServices,
+  type Service,
+  type ServiceKit,
+  unseal,
+} from '@wharf/service-kit';
+import { createBehindOthers } from './api/behind-others.ts';
 import { createRule } from './api/create-rule.ts';
 import { createStorage } from './api/create-storage.ts';
 import { deleteRule } from './api/delete-rule.ts';
@@ -73,6 +83,8 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
   /** Each of the first holds all storages or rules for a moment; an export waits for other services before that, and an import writes for as long as it takes. */
   const [reading, exporting, importing] = [createOneByOne(), createOneByOne(), createOneByOne()];
+  const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
+  const behindOthers = createBehindOthers(createLoginsOfNow(reads));
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
@@ -98,10 +110,12 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       listRules: forAdmins(reading.call(listRules(rules))),
       getRule: forAdmins(reading.call(getRule(rules))),
       createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
-      updateRule: forAdmins(reading.call(counted(updateRule(rules, announceChange, findUsers)))),
+      updateRule: forAdmins(counted(behindOthers(reading, updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
       exportConfiguration: forAdmins(exporting.stream(exportConfiguration(configuration, reading))),
-      importConfiguration: forAdmins(importing.call(counted(importConfiguration({ ...configuration, counters, starter, announceChange })))),
+      importConfiguration: forAdmins(
+        counted(behindOthers(importing, importConfiguration({ ...configuration, counters, starter, announceChange }))),
+      ),
     }),
     async start() {
       await Promise.all([makeIndexes(models.storages), makeIndexes(models.rules)]);

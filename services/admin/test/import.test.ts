@@ -1,6 +1,7 @@
+import { seal } from '@wharf/service-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
-import type { Replica } from './replica.ts';
+import { ADMIN, type Replica } from './replica.ts';
 
 let installation: Installation;
 let replica: Replica;
@@ -90,4 +91,44 @@ it('what a rule may guard that could not be written stays as it was', async () =
     ['rule', '/other', 'failed'],
   ]);
   expect(await replica.models.storages.countDocuments({ mount_path: '/guarded' })).toBe(0);
+});
+
+it.each([
+  ['logged out while it writes', 'session'],
+  ['given another permanent token while it writes', 'token'],
+  ['logged out while it waits for another one', 'session'],
+])('of an admin who is %s opens nothing more', async (when, what) => {
+  const { auth } = installation;
+  const { models, kit } = replica;
+  const isWaiting = when.includes('waits');
+  const times = { created_at: new Date(), last_used_at: new Date(), expires_at: new Date(kit.clock() + 3_600_000) };
+  await models.sessions.create({ _id: when, user_id: 1, address: '', ...times });
+  await models.users.updateOne({ _id: 1 }, { $set: { username: 'admin', role: 2 } }, { upsert: true });
+  const own = replica.as({ ...ADMIN, sessionId: what === 'token' ? '' : when });
+  const somebody = { username: 'somebody', base_path: '/own', role: 0, disabled: false, permission: 8, sso_id: '', allow_ldap: false };
+  auth.users = [{ ...somebody, id: 3 }];
+  const exported = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const file = { ...JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString()), metas: [], settings: [] };
+  const bring = (path: string, options: typeof own) => {
+    const brought = { users: [{ ...somebody, base_path: path }], storages: [{ mount_path: path, driver: 'Local', addition: {} }] };
+    return replica.admin.importConfiguration(
+      { document: JSON.stringify({ ...file, ...brought }), passphrase: '', dry_run: false },
+      options,
+    );
+  };
+  let later: Promise<unknown> | undefined;
+  auth.beforeUpdate = async () => {
+    if (isWaiting) later = Promise.allSettled([bring('/later', own)]);
+    const sealed = seal(kit.keys.atRest, 'another one');
+    if (what === 'session') await models.sessions.deleteOne({ _id: when });
+    else await models.permanentTokens.updateOne({ _id: 'permanent' }, { $set: { sealed } }, { upsert: true });
+  };
+
+  const { records } = await bring('/first', isWaiting ? replica.as() : own);
+  const outcomes = await later;
+  auth.beforeUpdate = async () => {};
+
+  expect(records.find(({ kind, name }) => kind === 'storage' && name === '/first')?.outcome).toBe(isWaiting ? 'created' : 'failed');
+  if (isWaiting) expect(outcomes).toMatchObject([{ status: 'rejected', reason: { code: 'UNAUTHENTICATED' } }]);
+  expect(await models.storages.countDocuments({ mount_path: '/later' })).toBe(0);
 });

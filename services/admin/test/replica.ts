@@ -18,6 +18,7 @@ import {
   type RpcService,
   Secret,
   type ServiceKit,
+  type UserIdentity,
 } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { createAdminService } from '../src/index.ts';
@@ -25,7 +26,7 @@ import { type FakeAuth, type FakeDownloader, type FakeFs, FOLDER_DRIVER } from '
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
 
-export const ADMIN: Identity = {
+export const ADMIN: UserIdentity = {
   kind: 'user',
   id: 1,
   username: 'admin',

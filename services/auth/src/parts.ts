@@ -1,4 +1,14 @@
-import { type ChangeAnnouncer, createLoginTokens, keyedDigest, plainAddress, type ServiceKit, seal, unseal } from '@wharf/service-kit';
+import {
+  type AccountReads,
+  type ChangeAnnouncer,
+  createLoginsOfNow,
+  createLoginTokens,
+  keyedDigest,
+  plainAddress,
+  type ServiceKit,
+  seal,
+  unseal,
+} from '@wharf/service-kit';
 import { createAudited } from './api/audited.ts';
 import type { AuthConfig } from './config.ts';
 import { qrImage } from './crypto/qr-image.ts';
@@ -28,6 +38,7 @@ export function createParts(
   stores: AuthStores,
   passwords: Passwords,
   announcer: ChangeAnnouncer<EndedSession>,
+  reads: AccountReads,
 ) {
   const { clock, keys } = kit;
   const { users, sessions } = stores;
@@ -88,6 +99,7 @@ export function createParts(
     sessionEnded,
     twoStep,
     logIn,
+    loginOfNow: createLoginsOfNow(reads),
     accounts: accountsOver(stores, { changed, passwords, clock }),
     sshKeys: createSshKeys({ findUser: users.find, keys: stores.sshKeys, nextId: stores.counters.nextSshKeyId, changed, clock }),
     appPasswords: createAppPasswords({

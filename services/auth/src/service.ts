@@ -1,5 +1,5 @@
-import { accountsChanged, makeIndexes, modelsOf } from '@wharf/models';
-import { counter, createChangeAnnouncer, createStoreRoom, type Service, type ServiceKit, seal } from '@wharf/service-kit';
+import { accountReads, accountsChanged, makeIndexes, modelsOf } from '@wharf/models';
+import { counter, createChangeAnnouncer, createStoreRoom, type Service, type ServiceKit, seal, unseal } from '@wharf/service-kit';
 import { createAuthRpc } from './api/auth-rpc.ts';
 import type { AuthConfig } from './config.ts';
 import { createArgon2 } from './crypto/argon2.ts';
@@ -36,7 +36,8 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
     },
     onError: (error) => kit.logger.warn({ err: error }, 'a change of the accounts is not counted yet'),
   });
-  const parts = createParts(config, kit, stores, passwords, announcer);
+  const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock: kit.clock });
+  const parts = createParts(config, kit, stores, passwords, announcer, reads);
 
   return {
     rpc: createAuthRpc(parts, stores, () => new Date(kit.clock())),

@@ -1,6 +1,7 @@
 import { ROLE } from '@wharf/rights';
+import { createLoginTokens } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openPlace, type Place, type Replica } from './replica.ts';
+import { ADMIN, ADMIN_PASSWORD, openPlace, type Place, type Replica } from './replica.ts';
 
 let place: Place;
 let replica: Replica;
@@ -56,6 +57,49 @@ describe('changing oneself', () => {
     );
     await Promise.all([...own, demote]);
     expect(await user.get()).toMatchObject({ permission: 0 });
+  });
+
+  it.each(['gives another password', 'disables the user', 'ends the login', 'removes the user'])(
+    'does nothing when it has waited for its hash while somebody %s',
+    async (what) => {
+      const user = await makeUser();
+      const { sid } = createLoginTokens(replica.kit.keys.jwt, replica.kit.clock).verify(await user.logIn());
+      const { username } = user;
+      const own = replica.as({ ...ADMIN, id: user.id, username, role: ROLE.general, sessionId: sid });
+      // The hashes of one user are made one after the other.
+      const waiting = Array.from({ length: 10 }, (_, i) =>
+        replica.auth.updateCurrentUser({ username, password: `of the thief ${i}` }, own),
+      );
+      const settled = Promise.allSettled(waiting);
+      const fields = { id: user.id, username, base_path: '/base', permission: 5 };
+      if (what === 'gives another password') await replica.auth.updateUser({ user: { ...fields, password: 'y' } }, replica.as());
+      if (what === 'disables the user') await replica.auth.updateUser({ user: { ...fields, disabled: true } }, replica.as());
+      if (what === 'ends the login') await replica.auth.revokeSession({ id: sid }, own);
+      if (what === 'removes the user') await replica.auth.deleteUser({ id: user.id }, replica.as());
+      const before = await replica.models.users.findById(user.id).lean();
+      const outcomes = await settled;
+      expect(await replica.models.users.findById(user.id).lean()).toEqual(before);
+      expect(outcomes.at(-1)?.status).toBe('rejected');
+    },
+  );
+
+  it('the admin makes and changes nobody whose hash was waited for while their login ended', async () => {
+    const { token } = await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: '198.51.100.1' });
+    const { sid: sessionId } = createLoginTokens(replica.kit.keys.jwt, replica.kit.clock).verify(token);
+    const ended = replica.as({ ...ADMIN, sessionId });
+    const user = await makeUser();
+    const fields = { id: user.id, username: user.username, base_path: '/', permission: 0xff };
+    const waiting = Promise.allSettled([
+      ...Array.from({ length: 5 }, (_, i) =>
+        replica.auth.createUser({ user: { username: `late${i}`, password: 'z', base_path: '/' } }, ended),
+      ),
+      replica.auth.updateUser({ user: { ...fields, password: 'z' } }, ended),
+    ]);
+    await replica.auth.logout({}, ended);
+    const before = await replica.models.users.find().lean();
+    const outcomes = await waiting;
+    expect(await replica.models.users.find().lean()).toEqual(before);
+    expect(outcomes.at(-1)).toMatchObject({ status: 'rejected', reason: { code: 'UNAUTHENTICATED' } });
   });
 
   it.each([

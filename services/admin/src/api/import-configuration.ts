@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { ImportConfigurationRequest, ImportConfigurationResponse } from '@wharf/proto/admin';
-import type { Call } from '@wharf/service-kit';
+import type { Call, LoginOfNow } from '@wharf/service-kit';
 import { readDocument, readSecrets } from '../domain/configuration-document.ts';
 import { type ImportedRecord, type ImportPlan, planImport } from '../domain/plan-import.ts';
 import { planSave } from '../domain/plan-save.ts';
@@ -21,11 +21,15 @@ interface ImportParts extends ConfigurationParts {
 
 /**
  * Checks every record first: when one is not valid, nothing is written. A record may still fail while it is written, because another call
- * changed something in between. The report names it, and the other records stay.
+ * changed something in between, or because the login of whoever imports has ended. The report names it, and the other records stay.
  */
 export const importConfiguration =
   (parts: ImportParts) =>
-  async ({ document, passphrase, dry_run }: ImportConfigurationRequest, call: Call): Promise<ImportConfigurationResponse> => {
+  async (
+    { document, passphrase, dry_run }: ImportConfigurationRequest,
+    call: Call,
+    login: LoginOfNow,
+  ): Promise<ImportConfigurationResponse> => {
     const read = await readDocument(document, call.signal);
     if (read.encrypted && passphrase === '')
       throw new AppError('INVALID_ARGUMENT', 'the secrets of this file are encrypted: give the passphrase');
@@ -37,7 +41,7 @@ export const importConfiguration =
       const planned = [...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record);
       return { records: [...plan.settled, ...planned], is_written: false, revision: await parts.counters.revision() };
     }
-    return write(parts, plan, call);
+    return write(parts, plan, call, login);
   };
 
 /** In the order of a report. */
@@ -47,11 +51,12 @@ const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 
  * What guards comes before what opens: rules are written and announced before anybody is given more, or anything is mounted. Only new users, whose passwords
  * nobody knows, come before them, as rules name them. Where a rule cannot be written, nothing is opened.
  */
-async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<ImportConfigurationResponse> {
+async function write(parts: ImportParts, plan: ImportPlan, call: Call, login: LoginOfNow): Promise<ImportConfigurationResponse> {
   const { starter, announceChange, users } = parts;
   const records: ImportedRecord[] = [];
   const attempt: Attempt = async (record, action) => {
     try {
+      await login();
       await action();
       records.push(record);
     } catch (error) {

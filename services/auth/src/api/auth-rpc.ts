@@ -33,7 +33,7 @@ import { verifyOtp } from './verify-otp.ts';
 
 /** Who may call what, and what becomes an entry of the audit trail. */
 export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => Date) {
-  const { accounts, appPasswords, audited, logIn, permanentToken, sessionEnded: ended, sshKeys, twoStep } = parts;
+  const { accounts, appPasswords, audited, logIn, loginOfNow, permanentToken, sessionEnded: ended, sshKeys, twoStep } = parts;
   /** A user may have a thousand logins, a hundred long keys, and a hundred app passwords with paths of 4 KB. */
   const reading = createOneByOne();
   /** A QR code takes the processor for some 20 ms: sixty at once kept all others waiting. */
@@ -49,7 +49,7 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
     revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: stores.sessions.removeOwn, ended }))),
     noteSessionUse: forServices(noteSessionUse((id) => stores.sessions.noteUse(id, now()))),
     updateCurrentUser: forUsers(
-      audited('profile_updated', updateCurrentUser(accounts), ({ username, password }) => ({
+      audited('profile_updated', updateCurrentUser(accounts, loginOfNow), ({ username, password }) => ({
         target: `user ${username}`,
         detail: password === '' ? '' : 'new password',
       })),
@@ -73,8 +73,8 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
     checkCredential: forServices(checkCredential(appPasswords)),
     listUsers: forAdmins(createOneByOne().call(listUsers(accounts))),
     getUser: forAdmins(getUser(accounts)),
-    createUser: forAdmins(audited('user_created', createUser(accounts), describeUser)),
-    updateUser: forAdmins(audited('user_updated', updateUser(accounts), describeUser)),
+    createUser: forAdmins(audited('user_created', createUser(accounts, loginOfNow), describeUser)),
+    updateUser: forAdmins(audited('user_updated', updateUser(accounts, loginOfNow), describeUser)),
     deleteUser: forAdmins(audited('user_deleted', deleteUser(accounts), userById)),
     cancelOtp: forAdmins(audited('otp_cancelled', cancelOtp(twoStep), userById)),
     listUserSshKeys: forAdmins(reading.call(listUserSshKeys(sshKeys))),

@@ -25,6 +25,9 @@ interface AccountParts {
   clock: () => number;
 }
 
+/** Asked when the hash of a password is there, for which many may have waited: whether the caller may still change anything. Rejects where not. */
+type MayStill = () => Promise<void>;
+
 /** Administration of users. Writes answer the revision of the accounts after them. */
 export interface Accounts {
   /** One page by id, from page 1; a page under 1 is the first, and fewer than 1 per page are all. */
@@ -32,18 +35,18 @@ export interface Accounts {
   /** @throws AppError RECORD_NOT_FOUND */
   get(id: number): Promise<User>;
   /** @throws AppError INVALID_ARGUMENT | UNSAFE_PATH | RECORD_EXISTS */
-  create(input: UserInput): Promise<{ id: number; revision: number }>;
+  create(input: UserInput, mayStill?: MayStill): Promise<{ id: number; revision: number }>;
   /**
    * Replaces a user's fields. An empty password keeps the old one; the two-step secret stays. Another password or name, and disabling or
    * enabling, end the user's sessions; other edits do not.
    * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | UNSAFE_PATH | RECORD_EXISTS
    */
-  update(id: number, input: UserInput): Promise<number>;
+  update(id: number, input: UserInput, mayStill?: MayStill): Promise<number>;
   /**
    * Changes what users may change of their own account; an empty password keeps the old one. Another password or name end their sessions.
-   * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS
+   * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS | UNAUTHENTICATED: the password was changed, or the user disabled, since the call began
    */
-  updateSelf(id: number, input: OwnInput): Promise<number>;
+  updateSelf(id: number, input: OwnInput, mayStill?: MayStill): Promise<number>;
   /** Deletes a user with sessions, keys and passwords; half done, the user is disabled. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
   remove(id: number): Promise<number>;
 }
@@ -80,6 +83,12 @@ export function createAccounts(parts: AccountParts): Accounts {
     return parts.changed();
   };
 
+  const hash = async (password: string, mayStill?: MayStill, of?: number): Promise<string> => {
+    const made = await passwords.hash(password, of);
+    await mayStill?.();
+    return made;
+  };
+
   return {
     async list(page, perPage) {
       const total = await users.count();
@@ -87,26 +96,31 @@ export function createAccounts(parts: AccountParts): Accounts {
       return { users: slice.skip >= total ? [] : await users.list(slice), total };
     },
     get,
-    async create(input) {
+    async create(input, mayStill) {
       if (input.role !== ROLE.general) throw new AppError('INVALID_ARGUMENT', 'admin or guest user can not be created');
       const draft = parseUserDraft(input);
-      const passwordHash = await passwords.hash(draft.password);
+      const passwordHash = await hash(draft.password, mayStill);
       const id = await parts.nextUserId();
       await users.insert({ id, quotaBytes: 0, ...decided(draft), passwordHash, pwdTs: nowS(), otpSecret: '' });
       return { id, revision: await parts.changed() };
     },
-    async update(id, input) {
+    async update(id, input, mayStill) {
       const known = await get(id);
       if (input.role !== known.role) throw new AppError('INVALID_ARGUMENT', 'role can not be changed');
       if (input.disabled && known.role === ROLE.admin) throw new AppError('INVALID_ARGUMENT', 'admin user can not be disabled');
       const draft = parseUserDraft(input);
-      const passwordHash = await passwords.hash(draft.password);
+      const passwordHash = await hash(draft.password, mayStill);
       return change(id, { ...decided(draft), passwordHash }, users.replace);
     },
-    async updateSelf(id, input) {
-      await get(id);
+    async updateSelf(id, input, mayStill) {
+      const { pwdTs } = await get(id);
       const { password, ...draft } = parseOwnDraft(input);
-      return change(id, { ...draft, passwordHash: await passwords.hash(password, id) }, users.replaceOwn);
+      const passwordHash = await hash(password, mayStill, id);
+      return change(id, { ...draft, passwordHash }, async (before, after) => {
+        // It came while this one waited, and is not to be undone by it.
+        if (before.pwdTs !== pwdTs || before.disabled) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+        return users.replaceOwn(before, after);
+      });
     },
     async remove(id) {
       const user = await get(id);

@@ -44,11 +44,11 @@ const CHANGES = {
   },
 } as const;
 
-async function openSlow(profile = {}) {
+async function openSlow(profile = {}, slow: readonly ('stat' | 'remove' | 'rename' | 'copy')[] = ['remove', 'rename', 'copy']) {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = new MemoryDriver(profile);
-  for (const call of ['remove', 'rename', 'copy'] as const) {
+  for (const call of slow) {
     const own = store[call].bind(store) as (...given: unknown[]) => Promise<unknown>;
     Object.assign(store, {
       [call]: async (...given: unknown[]) => {
@@ -133,6 +133,18 @@ it.each<[string, (now: Operation) => Promise<void>]>([
   memory.slowLooks();
   expect(await refusalOf(rename({ ...begun, renewed: () => Promise.reject(denied()) }))).toEqual(DENIED);
   expect(await memory.everything()).toEqual(left);
+});
+
+it.each(['the user is disabled', 'a rule guards what is in it'])('a folder keeps its name when %s while it is looked at', async (how) => {
+  const memory = await openSlow({}, ['stat']);
+  const begun = memory.operation();
+  const guarded = await openTree({ rules: [{ path: '/in/a', password: 'a secret' }] });
+  const renewed = async () => {
+    if (how === 'the user is disabled') throw denied();
+    return { ...begun, snapshot: { ...begun.snapshot, rules: guarded.snapshot.rules } };
+  };
+  expect(await refusalOf(renameEntry({ ...begun, renewed }, { path: '/in', name: 'open', overwrite: false }))).toEqual(DENIED);
+  expect(await memory.everything()).toContain('/in/a');
 });
 
 it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {
