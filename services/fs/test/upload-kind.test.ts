@@ -100,13 +100,18 @@ it('an upload whose file is there keeps what is claimed for it, where the store 
   expect([await textOf('/f'), ended]).toEqual(['text', []]);
 });
 
-it('an upload whose storage is away waits for it, half an hour at most', async () => {
+it.each([
+  ['is away', 'STORAGE_UNAVAILABLE', 'STORAGE_UNAVAILABLE'],
+  // Where it is silent so often nobody asks it any more.
+  ['does not answer in time', 'DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE'],
+  ['has much to do for others', 'OVERLOADED', 'OVERLOADED'],
+] as const)('an upload whose storage %s waits for it, half an hour at most', async (_what, code, last) => {
   const away = createTestDriver('Away');
   const open = () => openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });
   let tree = await open();
   let isAway = true;
   away.beforeCalls(async () => {
-    if (isAway) throw new AppError('STORAGE_UNAVAILABLE', 'the server is away');
+    if (isAway) throw new AppError(code, 'not at this moment');
   });
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
@@ -119,7 +124,7 @@ it('an upload whose storage is away waits for it, half an hour at most', async (
   for (let pauseMs = await attempt(); pauseMs !== undefined; pauseMs = await attempt()) pausesMs.push(pauseMs);
   expect(pausesMs.slice(0, 3)).toEqual([1_000, 2_000, 4_000]);
   expect(Math.round(pausesMs.reduce((sum, ms) => sum + ms, 0) / 60_000)).toBe(30);
-  expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('STORAGE_UNAVAILABLE');
+  expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe(last);
   expect(await kept()).toHaveLength(1);
   isAway = false;
   // Where it failed so often it is left alone for a while.

@@ -1,4 +1,4 @@
-import { AppError } from '@wharf/errors';
+import { AppError, ERROR_CODES } from '@wharf/errors';
 import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
@@ -39,7 +39,7 @@ type UploadRun = TaskRun<UploadInput, z.output<typeof progressShape>, null>;
 
 /** Of one upload: the client sends it again if it wants. */
 const MAX_RETRIES = 0;
-/** A storage that is away is waited for: its client was told that the upload will be stored. These many pauses are half an hour in all. */
+/** A storage that is away, silent or busy is waited for: its client was told that the upload will be stored. These many pauses are half an hour in all. */
 const MAX_PAUSES = 35;
 
 /**
@@ -63,7 +63,7 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
         });
       } catch (error) {
         const pauses = (run.checkpoint?.pauses ?? 0) + 1;
-        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) {
+        if (!AppError.is(error) || !isPassing(error) || pauses > MAX_PAUSES) {
           // A retry claims its room anew. Whoever takes over or goes on after a pause has it; what was begun to be stored has ended its claim as it went.
           if (!isBegun && !run.signal.aborted) await giveRoomBack(run, operationOf).catch(() => undefined);
           throw error;
@@ -73,6 +73,11 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
       }
     },
   });
+}
+
+/** Whether the storage may take the same upload later: that it is slow, or has much to do for others, is no reason to give one up. */
+function isPassing({ code }: AppError): boolean {
+  return ERROR_CODES[code].retry === 'after-backoff';
 }
 
 async function giveRoomBack(run: UploadRun, operationOf: (run: UploadRun) => Promise<Operation>): Promise<void> {

@@ -4,6 +4,7 @@ import { storageRecord } from '../domain/testing/records.ts';
 import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
 import { at, put } from '../driver-contract/conformance/driver-calls.ts';
 import { decorate } from '../driver-contract/decorate.ts';
+import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../drivers/memory/driver.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { readImageHeader } from './image-header.ts';
@@ -83,11 +84,12 @@ it('C17: who asks for many thumbnails of a storage that stands still holds half 
   expect((await outcomes).flatMap(({ status }, index) => (status === 'rejected' ? [] : [index]))).toEqual([200]);
 });
 
-it('files of all storages together are held in so many bytes, however many storages there are', async () => {
+it('files of all storages together are held in so many bytes, however many storages there are, and large ones leave room for small ones', async () => {
   const MIB = 1024 * 1024;
   const stored = new MemoryDriver();
   await put(stored, '/big.png', pngOf(300, 200));
-  const entry = { ...(await stored.stat(at('/big.png'))), sizeBytes: 40 * MIB };
+  const [path, small] = [at('/big.png'), await stored.stat(at('/big.png'))];
+  const big = { ...small, sizeBytes: 64 * MIB };
   const gone = new AbortController();
   let reads = 0;
   const standing = decorated({
@@ -97,20 +99,18 @@ it('files of all storages together are held in so many bytes, however many stora
       return new Promise((_, reject) => options?.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true }));
     },
   });
-  const maker = { make: () => expect.unreachable('none was read'), close: () => {} };
+  const maker = createPictureMaker();
+  onTestFinished(() => maker.close());
   const onError = (error: unknown) => expect.unreachable(String(error));
-  const thumbnails = createThumbnails({ maker, defaultFolder: undefined, heldBytes: 130 * MIB, onError });
-  const asked = Array.from({ length: 10 }, (_, index) => {
-    const mount = {
-      storage: storageRecord({ _id: index + 1 }),
-      definition: memoryDriver,
-      thumbnails: undefined,
-      driver: async () => standing,
-    };
-    return thumbnails.get(mount, at('/big.png'), entry, true, { signal: gone.signal, caller: 'one' });
-  });
-  await expect.poll(() => reads).toBe(3);
+  const thumbnails = createThumbnails({ maker, defaultFolder: undefined, heldBytes: 128 * MIB, onError });
+  const ask = (id: number, driver: StorageDriver, entry: Entry) => {
+    const mount = { storage: storageRecord({ _id: id }), definition: memoryDriver, thumbnails: undefined, driver: async () => driver };
+    return thumbnails.get(mount, path, entry, true, { signal: gone.signal, caller: 'one' });
+  };
+  const asked = Promise.allSettled(Array.from({ length: 10 }, (_, index) => ask(index + 1, standing, big)));
+  await expect.poll(() => reads).toBe(1);
+  expect(readImageHeader(Buffer.from(await ask(11, stored, small)))).toMatchObject({ width: 144 });
   gone.abort();
-  await Promise.allSettled(asked);
-  expect(reads).toBe(3);
+  await asked;
+  expect(reads).toBe(1);
 });

@@ -46,6 +46,8 @@ export interface ThumbnailsOptions {
 const MAX_READING = 4;
 /** Files that are held of all storages together, as a fraction of the memory of the process: on their way to who makes them small they are there twice. */
 const MEMORY_SHARES = 16;
+/** Larger files leave a quarter of that to others, and wait for their turn: two storages that stand still would have all of it. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 /** How long a storage may take to hand over a file, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
 const PICTURE_TIMEOUT_MS = 10_000;
@@ -72,7 +74,7 @@ export function createThumbnails({
   const held = createLane({ size, share: size / 2, waitMs: READ_TIMEOUT_MS });
   /** A storage that hangs has no more than half of what is held. */
   const holding = <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> =>
-    held.run({ caller: `${storage}`, signal: until }, work, bytes);
+    held.run({ caller: `${storage}`, signal: until, ...(bytes > LARGE_BYTES && { isPatient: true }) }, work, bytes);
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {
     const folder = mount.thumbnails?.cacheFolder ?? defaultFolder;
     if (folder === undefined) return undefined;
