@@ -1,6 +1,6 @@
 // `npm run services`: the five services as separate processes on this machine, and the store and the bus where none are named.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,6 +24,8 @@ const STOP_LIMIT_MS = 9_500;
 /** Leaves the engines, which end after the services, their time. */
 const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
+/** Below those that the system gives to whoever asks for any: a free one of those may be taken before its service runs. */
+const FREE_PORTS = { from: 12_000, to: 30_000 } as const;
 const OPS_PORTS = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 } as const;
 
 if (process.argv.length > 2) {
@@ -152,21 +154,20 @@ async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> 
 async function choosePorts() {
   const standard = { auth: 50_051, admin: 50_052, fs: 50_053, downloader: 50_054, data: config.dataPort ?? 50_063 };
   if (config.grpcPort !== 0) return standard;
-  const servers = await Promise.all(Object.keys(standard).map(() => listen()));
-  const [auth, admin, fs, downloader, data] = servers.map(({ port }) => port);
-  await Promise.all(servers.map(({ close }) => close()));
+  const free = new Set<number>();
+  while (free.size < Object.keys(standard).length) {
+    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to);
+    if (await isFree(port)) free.add(port);
+  }
+  const [auth, admin, fs, downloader, data] = free;
   return { auth, admin, fs, downloader, data: config.dataPort || data };
 }
 
-function listen(): Promise<{ port: number; close: () => Promise<void> }> {
-  return new Promise((resolve, reject) => {
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, LOOPBACK, () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') return reject(new Error('no port'));
-      resolve({ port: address.port, close: () => new Promise((closed) => server.close(() => closed())) });
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, LOOPBACK, () => server.close(() => resolve(true)));
   });
 }
 
