@@ -101,6 +101,13 @@ describe('If-Match of put', () => {
     expect(await readFile(`${folder}/waited`, 'utf8')).toBe('yours');
   });
 
+  it('holds for a form, too', async () => {
+    const etag = String((await put('/l/formed', 'first')).headers['etag']);
+    expect((await putForm('/l/formed', form('second'), { 'If-Match': etag })).json()).toMatchObject({ code: 200 });
+    expect((await putForm('/l/formed', form('third'), { 'If-Match': etag })).json()).toMatchObject({ code: 412 });
+    expect(await readFile(`${folder}/formed`, 'utf8')).toBe('second');
+  });
+
   it('is refused with As-Task', async () => {
     expect((await put('/l/edited', 'x', { 'If-Match': '*', 'As-Task': 'true' })).json()).toMatchObject({ code: 400 });
   });

@@ -78,7 +78,7 @@ const IF_MATCH = header(
   'Replaces the file only while its ETag, as downloads answer it, is this one; code 412 otherwise.',
 );
 const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
-const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE];
+const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH];
 const BYTES = 'application/octet-stream';
 
 const partsShape = z.object({
@@ -104,7 +104,7 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     access: 'guest',
     summary: 'Uploads one file; the body is its content, the header File-Path its percent-encoded path.',
     body: BYTES,
-    parameters: [...PUT_PARAMETERS, IF_MATCH],
+    parameters: PUT_PARAMETERS,
   },
   {
     method: 'PUT',

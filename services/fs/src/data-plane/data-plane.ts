@@ -47,9 +47,9 @@ export interface DataPlaneOptions {
   readonly accelAddress: AccelAddress | undefined;
 }
 
-/** What clients of the form route expect where a storage takes no uploads. */
-const FORM_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405 };
 const PUT_CODES: EnvelopeCodes = { STALE_VERSION: 412 };
+/** What clients of the form route expect where a storage takes no uploads. */
+const FORM_CODES: EnvelopeCodes = { ...PUT_CODES, UNSUPPORTED_OPERATION: 405 };
 /** The same of uploads in parts. */
 const PART_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405, RECORD_NOT_FOUND: 404, FAILED_PRECONDITION: 409 };
 

@@ -4,10 +4,10 @@ import { type Call, successEnvelope } from '@wharf/service-kit';
 import { finishedTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
-import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { uploadName } from '../tasks/task-names.ts';
 import { etagOf } from './etag.ts';
 import { sendEnvelope } from './refusal.ts';
+import { type Unchanged, whileUnchanged } from './while-unchanged.ts';
 
 /** An upload whose content has begun to come. */
 export interface IncomingUpload {
@@ -16,10 +16,6 @@ export interface IncomingUpload {
   readonly content: AsyncIterable<Uint8Array>;
   readonly startedAt: Date;
   readonly call: Call;
-  /** Absent: nothing is asked for. */
-  readonly beforePublish?: BeforePublish | undefined;
-  /** As `Upload.store` has it. */
-  readonly replaces?: Entry | undefined;
 }
 
 /**
@@ -27,10 +23,23 @@ export interface IncomingUpload {
  * will store it.
  */
 export async function storeOrQueue(
+  context: FsContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  incoming: IncomingUpload,
+): Promise<void> {
+  const { upload, call } = incoming;
+  await whileUnchanged(context, request, upload, call.signal, (unchanged) =>
+    storeNowOrLater(context, request, response, incoming, unchanged),
+  );
+}
+
+async function storeNowOrLater(
   { tasks }: FsContext,
   request: IncomingMessage,
   response: ServerResponse,
-  { upload, asked, content, startedAt, call, beforePublish, replaces }: IncomingUpload,
+  { upload, asked, content, startedAt, call }: IncomingUpload,
+  { beforePublish, replaces }: Unchanged,
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '@wharf/errors';
+import type { FsContext } from '../context.ts';
+import type { Upload } from '../domain/changing/upload.ts';
+import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
+import { etagOf } from './etag.ts';
+import { matchesAny } from './preconditions.ts';
+
+/** As `Upload.store` has them; absent: the client has no such wish. */
+export interface Unchanged {
+  readonly beforePublish?: BeforePublish | undefined;
+  readonly replaces?: Entry | undefined;
+}
+
+/**
+ * Runs the storing of a file that may be replaced only while it is the one that `If-Match` names by its ETag. It is asked before, and right before the
+ * new content gets the name; what another program writes between that moment and the next is not seen.
+ *
+ * @throws AppError STALE_VERSION: it is another one | INVALID_ARGUMENT: a task would store it later; what `store` throws
+ */
+export async function whileUnchanged<Result>(
+  context: FsContext,
+  { headers }: IncomingMessage,
+  { located }: Upload,
+  signal: AbortSignal,
+  store: (unchanged: Unchanged) => Promise<Result>,
+): Promise<Result> {
+  const tags = headers['if-match'];
+  if (tags === undefined) return store({});
+  if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', 'If-Match and As-Task do not go together');
+  const ask = async (): Promise<Entry> => {
+    const driver = await located.mount.driver();
+    const entry = await driver.stat(located.path, { signal }).catch((error: unknown) => {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
+      throw error;
+    });
+    if (!entry || !matchesAny(tags, etagOf(entry)))
+      throw new AppError('STALE_VERSION', 'the file was changed since: its ETag is another one');
+    return entry;
+  };
+  const replaces = await ask();
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  try {
+    return await store({ replaces, beforePublish: keepingItsTurn(context, ask, located, signal, over) });
+  } finally {
+    end();
+  }
+}
+
+/**
+ * Asks when no other one is between its question and the name of the same file: two that ask at the same moment would both be told that the file is
+ * the one they know, and one of them would be lost. The turn is kept until `over`.
+ */
+function keepingItsTurn(
+  { takeTurn }: FsContext,
+  ask: () => Promise<Entry>,
+  located: Upload['located'],
+  signal: AbortSignal,
+  over: Promise<void>,
+): BeforePublish {
+  const place = `${located.mount.storage._id}\n${located.path}`;
+  let turn: Promise<void> | undefined;
+  return async () => {
+    turn ??= takeTurn(place, over, signal);
+    await turn;
+    await ask();
+  };
+}
