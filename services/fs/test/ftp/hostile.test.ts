@@ -360,6 +360,22 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     await others;
   });
 
+  it('that takes one connection is asked by it once more where an answer broke off', async () => {
+    let logins = 0;
+    let isCutOff = false;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > 1 ? '421 too many' : undefined),
+      data: () => (isCutOff ? [Buffer.from('type=file;size=1; cut o')] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const beforePublish = async () => {
+      isCutOff = true;
+      expect((await refusalOf(Array.fromAsync(driver.list(mpath('/')))))[0]).toBe('STORAGE_UNAVAILABLE');
+      await driver.stat(mpath('/file'));
+    };
+    await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true, beforePublish });
+  });
+
   it('that takes one connection serves others by it between the steps of a removal', async () => {
     let logins = 0;
     const server = await startHostile({
