@@ -70,7 +70,6 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   });
   const { clock } = kit;
   const configuration = { settings, storages, rules, fs, users: createUsers(kit), clock };
-  const tools = { settings, probe: createProbeTool(kit), announceChange };
   const firstStorage = createFirstStorage({
     storages,
     counters,
@@ -84,7 +83,9 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   /** Each of the first holds all storages or rules for a moment; an export waits for other services before that, and an import writes for as long as it takes. */
   const [reading, exporting, importing] = [createOneByOne(), createOneByOne(), createOneByOne()];
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
-  const behindOthers = createBehindOthers(createLoginsOfNow(reads));
+  const loginOfNow = createLoginsOfNow(reads);
+  const behindOthers = createBehindOthers(loginOfNow);
+  const tools = { settings, probe: createProbeTool(kit), announceChange, loginOfNow };
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
@@ -110,11 +111,11 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       listRules: forAdmins(reading.call(listRules(rules))),
       getRule: forAdmins(reading.call(getRule(rules))),
       createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
-      updateRule: forAdmins(counted(behindOthers(reading, updateRule(rules, announceChange, findUsers)))),
+      updateRule: forAdmins(counted(behindOthers.call(reading, updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
-      exportConfiguration: forAdmins(exporting.stream(exportConfiguration(configuration, reading))),
+      exportConfiguration: forAdmins(behindOthers.stream(exporting, exportConfiguration(configuration, reading))),
       importConfiguration: forAdmins(
-        counted(behindOthers(importing, importConfiguration({ ...configuration, counters, starter, announceChange }))),
+        counted(behindOthers.call(importing, importConfiguration({ ...configuration, counters, starter, announceChange }))),
       ),
     }),
     async start() {

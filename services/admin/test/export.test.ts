@@ -1,7 +1,7 @@
 import { ExportConfigurationResponse } from '@wharf/proto/admin';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
-import type { Replica } from './replica.ts';
+import { asLogin, errorOf, type Replica } from './replica.ts';
 
 const MIB = 1024 * 1024;
 /** A message between services may have as much. */
@@ -15,6 +15,16 @@ beforeAll(async () => {
   replica = await installation.open();
 });
 afterAll(() => installation?.close());
+
+it('an export that waits for another one is of nobody whose login ends meanwhile', async () => {
+  const first = replica.admin.exportConfiguration({ passphrase: '' }, replica.as())[Symbol.asyncIterator]();
+  await first.next();
+  const second = Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, await asLogin(replica, 'ends')));
+  const refused = errorOf(second);
+  await replica.models.sessions.deleteOne({ _id: 'ends' });
+  await first.return?.();
+  expect((await refused).code).toBe('UNAUTHENTICATED');
+});
 
 it('an export of more than a message may have comes in pieces, whole', async () => {
   // Of three bytes each, so that characters go on in the next piece.

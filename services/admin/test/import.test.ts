@@ -1,7 +1,7 @@
 import { seal } from '@wharf/service-kit';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
-import { ADMIN, type Replica } from './replica.ts';
+import { asLogin, type Replica } from './replica.ts';
 
 let installation: Installation;
 let replica: Replica;
@@ -101,10 +101,7 @@ it.each([
   const { auth } = installation;
   const { models, kit } = replica;
   const isWaiting = when.includes('waits');
-  const times = { created_at: new Date(), last_used_at: new Date(), expires_at: new Date(kit.clock() + 3_600_000) };
-  await models.sessions.create({ _id: when, user_id: 1, address: '', ...times });
-  await models.users.updateOne({ _id: 1 }, { $set: { username: 'admin', role: 2 } }, { upsert: true });
-  const own = replica.as({ ...ADMIN, sessionId: what === 'token' ? '' : when });
+  const own = what === 'token' ? replica.as() : await asLogin(replica, when);
   const somebody = { username: 'somebody', base_path: '/own', role: 0, disabled: false, permission: 8, sso_id: '', allow_ldap: false };
   auth.users = [{ ...somebody, id: 3 }];
   const exported = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
@@ -131,4 +128,24 @@ it.each([
   expect(records.find(({ kind, name }) => kind === 'storage' && name === '/first')?.outcome).toBe(isWaiting ? 'created' : 'failed');
   if (isWaiting) expect(outcomes).toMatchObject([{ status: 'rejected', reason: { code: 'UNAUTHENTICATED' } }]);
   expect(await models.storages.countDocuments({ mount_path: '/later' })).toBe(0);
+});
+
+it('rules are written all, or none, where the login of whoever imports ends between two', async () => {
+  const { models, admin } = replica;
+  const own = await asLogin(replica, 'half');
+  const exported = await Array.fromAsync(admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const file = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
+  file.metas = [
+    { path: '/open', write: true, w_sub: true },
+    { path: '/open/closed', password: 'a secret', p_sub: true },
+  ];
+  const create = models.rules.create.bind(models.rules) as unknown as (rule: object) => Promise<never>;
+  const written = vi.spyOn(models.rules, 'create').mockImplementationOnce(async (rule: object) => {
+    await models.sessions.deleteOne({ _id: 'half' });
+    return create(rule);
+  });
+  onTestFinished(() => written.mockRestore());
+  await admin.importConfiguration({ document: JSON.stringify(file), passphrase: '', dry_run: false }, own);
+  expect(await models.sessions.countDocuments({ _id: 'half' })).toBe(0);
+  expect(await models.rules.countDocuments({ path: { $in: ['/open', '/open/closed'] } })).toBe(2);
 });

@@ -86,9 +86,12 @@ export class FakeDownloader {
   /** What each tool answers; an error is thrown. */
   readonly answers = new Map<string, string | AppError>();
   readonly asked: Array<{ tool: string; url: string; secret: string }> = [];
+  /** Waited for before each answer. */
+  beforeAnswer: () => Promise<void> = async () => {};
 
-  probe(request: { tool: string; url: string; secret: string }): string {
+  async probe(request: { tool: string; url: string; secret: string }): Promise<string> {
     this.asked.push(request);
+    await this.beforeAnswer();
     const answer = this.answers.get(request.tool) ?? new AppError('STORAGE_UNAVAILABLE', 'host refuses connections');
     if (typeof answer !== 'string') throw answer;
     return answer;

@@ -107,6 +107,14 @@ export async function openReplica(
   };
 }
 
+/** Call options of the admin, with a login of this id. */
+export async function asLogin({ models, kit, as }: Replica, sessionId: string): Promise<ReturnType<Replica['as']>> {
+  const times = { created_at: new Date(), last_used_at: new Date(), expires_at: new Date(kit.clock() + 3_600_000) };
+  await models.sessions.create({ _id: sessionId, user_id: 1, address: '', ...times });
+  await models.users.updateOne({ _id: 1 }, { $set: { username: 'admin', role: 2 } }, { upsert: true });
+  return as({ ...ADMIN, sessionId });
+}
+
 /** The part of fs that admin calls. */
 function fsService(fs: FakeFs): RpcService {
   return partOf(FsServiceDefinition, {
@@ -144,7 +152,9 @@ function authService(auth: FakeAuth): RpcService {
 /** The part of the downloader that admin calls. */
 function downloaderService(downloader: FakeDownloader): RpcService {
   return partOf(DownloaderServiceDefinition, {
-    probeTool: forServices(async (request: { tool: string; url: string; secret: string }) => ({ version: downloader.probe(request) })),
+    probeTool: forServices(async (request: { tool: string; url: string; secret: string }) => ({
+      version: await downloader.probe(request),
+    })),
   });
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
-import { errorOf, type Replica, SOMEBODY } from './replica.ts';
+import { asLogin, errorOf, type Replica, SOMEBODY } from './replica.ts';
 
 let installation: Installation;
 let replica: Replica;
@@ -62,6 +62,16 @@ describe('a download tool', () => {
     expect((await errorOf(replica.admin.setRpcDownloadTool({ uri: '', secret: '' }, replica.as()))).message).toBe(
       'failed to init aria2 client: the address must start with http:// or https://',
     );
+  });
+
+  it('is not stored where the login of whoever enters it ends before it has answered', async () => {
+    const { models } = replica;
+    const as = await asLogin(replica, 'ends');
+    installation.downloader.answers.set('aria2', '1.36.0');
+    installation.downloader.beforeAnswer = async () => void (await models.sessions.deleteOne({ _id: 'ends' }));
+    const before = await values('rpcdl_uri');
+    expect((await errorOf(replica.admin.setRpcDownloadTool({ uri: 'http://h:1/', secret: '' }, as))).code).toBe('UNAUTHENTICATED');
+    expect(await values('rpcdl_uri')).toEqual(before);
   });
 
   it('is for administrators', async () => {

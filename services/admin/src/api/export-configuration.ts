@@ -1,5 +1,5 @@
 import type { ExportConfigurationRequest, ExportConfigurationResponse } from '@wharf/proto/admin';
-import type { Call, OneByOne } from '@wharf/service-kit';
+import type { Call, LoginOfNow, OneByOne } from '@wharf/service-kit';
 import type { FsClient } from '../clients/fs.ts';
 import type { Users } from '../clients/users.ts';
 import type { DriverForm } from '../domain/driver-form.ts';
@@ -28,6 +28,7 @@ interface Exported {
   readonly parts: ConfigurationParts;
   readonly others: Others;
   readonly passphrase: string;
+  readonly login: LoginOfNow;
 }
 
 /** In bytes. A message between services may have 64 MiB, and texts of rules have no bound. */
@@ -35,12 +36,13 @@ const PIECE_BYTES = 1024 * 1024;
 
 /** @param reading the turn of those that hold all storages or rules: it is not waited in for other services */
 export const exportConfiguration = (parts: ConfigurationParts, reading: OneByOne) =>
-  async function* ({ passphrase }: ExportConfigurationRequest, call: Call): AsyncGenerator<ExportConfigurationResponse> {
+  async function* ({ passphrase }: ExportConfigurationRequest, call: Call, login: LoginOfNow): AsyncGenerator<ExportConfigurationResponse> {
     const others = await askOthers(parts, call);
-    yield* reading.stream(piecesOf)({ parts, others, passphrase }, call);
+    yield* reading.stream(piecesOf)({ parts, others, passphrase, login }, call);
   };
 
-async function* piecesOf({ parts, others, passphrase }: Exported): AsyncGenerator<ExportConfigurationResponse> {
+async function* piecesOf({ parts, others, passphrase, login }: Exported): AsyncGenerator<ExportConfigurationResponse> {
+  await login();
   const { open, secrets } = splitConfiguration(await readState(parts, others));
   const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
   const document = Buffer.from(documentText(open, new Date(parts.clock()), encrypted));

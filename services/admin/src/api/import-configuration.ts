@@ -54,19 +54,25 @@ const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 
 async function write(parts: ImportParts, plan: ImportPlan, call: Call, login: LoginOfNow): Promise<ImportConfigurationResponse> {
   const { starter, announceChange, users } = parts;
   const records: ImportedRecord[] = [];
-  const attempt: Attempt = async (record, action) => {
-    try {
-      await login();
-      await action();
-      records.push(record);
-    } catch (error) {
-      records.push({ ...record, outcome: 'failed', note: AppError.from(error).message });
-    }
-  };
+  const attempting =
+    (ask: LoginOfNow): Attempt =>
+    async (record, action) => {
+      try {
+        await ask();
+        await action();
+        records.push(record);
+      } catch (error) {
+        records.push({ ...record, outcome: 'failed', note: AppError.from(error).message });
+      }
+    };
 
+  const attempt = attempting(login);
   for (const { record, id, fields } of plan.users)
     if (id === undefined) await attempt(record, () => users.create(call, fields, randomToken()));
-  await writeRules(parts, plan, call, attempt);
+  // One rule may open what another one closes further down: a login that ends between them has all of them written.
+  let asked: Promise<void> | undefined;
+  const attemptRule = attempting(() => (asked ??= login()));
+  await writeRules(parts, plan, call, attemptRule);
   if (plan.rules.length > 0) await announceChange();
 
   const isGuarded = records.every(({ kind, outcome }) => kind !== 'rule' || outcome !== 'failed');

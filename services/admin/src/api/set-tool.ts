@@ -7,7 +7,7 @@ import type {
   SetTransmissionToolRequest,
   SetTransmissionToolResponse,
 } from '@wharf/proto/admin';
-import type { Call } from '@wharf/service-kit';
+import type { Call, LoginOfNow } from '@wharf/service-kit';
 import type { ProbeTool } from '../clients/download-tools.ts';
 import { planSave } from '../domain/plan-save.ts';
 import { toolItems } from '../domain/setting-items.ts';
@@ -18,6 +18,7 @@ interface Parts {
   readonly settings: SettingStore;
   readonly probe: ProbeTool;
   readonly announceChange: AnnounceChange;
+  readonly loginOfNow: (call: Call) => Promise<LoginOfNow>;
 }
 
 /** Stands for an empty field of the form: what was fetched is removed at once. */
@@ -26,7 +27,7 @@ const NO_SEED_TIME = '0';
 export const setRpcDownloadTool =
   (parts: Parts) =>
   async ({ uri, secret }: SetRpcDownloadToolRequest, call: Call): Promise<SetRpcDownloadToolResponse> =>
-    setTool(parts, { rpcdl_uri: uri, rpcdl_secret: secret }, () =>
+    setTool(parts, call, { rpcdl_uri: uri, rpcdl_secret: secret }, () =>
       // The family has one error for an address that is not valid, and another for a tool that does not answer.
       explain('failed get aria2 version', () => parts.probe(call, 'aria2', uri, secret), 'failed to init aria2 client'),
     );
@@ -34,26 +35,30 @@ export const setRpcDownloadTool =
 export const setTorrentTool =
   (parts: Parts) =>
   async ({ url, seedtime }: SetTorrentToolRequest, call: Call): Promise<SetTorrentToolResponse> =>
-    setTool(parts, { torrent_url: url, torrent_seedtime: seedtime || NO_SEED_TIME }, () =>
+    setTool(parts, call, { torrent_url: url, torrent_seedtime: seedtime || NO_SEED_TIME }, () =>
       explain('failed to init qBittorrent client', () => parts.probe(call, 'qBittorrent', url, '')),
     );
 
 export const setTransmissionTool =
   (parts: Parts) =>
   async ({ uri, seedtime }: SetTransmissionToolRequest, call: Call): Promise<SetTransmissionToolResponse> =>
-    setTool(parts, { transmission_uri: uri, transmission_seedtime: seedtime || NO_SEED_TIME }, () =>
+    setTool(parts, call, { transmission_uri: uri, transmission_seedtime: seedtime || NO_SEED_TIME }, () =>
       explain('failed to init transmission client', () => parts.probe(call, 'Transmission', uri, '')),
     );
 
 /** Everything is checked and the tool has answered before anything is stored. */
 async function setTool(
-  { settings, announceChange }: Parts,
+  { settings, announceChange, loginOfNow }: Parts,
+  call: Call,
   values: Readonly<Record<string, string>>,
   probe: () => Promise<string>,
 ): Promise<{ version: string; revision: number }> {
+  const login = await loginOfNow(call);
   const items = toolItems(values);
   planSave(await settings.read(), items);
   const version = await probe();
+  // It answers when it likes.
+  await login();
   await settings.change((saved) => planSave(saved, items));
   return { version, revision: await announceChange() };
 }

@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
-import type { CallOptions, Draft, PlaceOptions, RemoveOptions, StorageDriver } from './storage-driver.ts';
+import type { BeforePublish, CallOptions, Draft, PlaceOptions, RemoveOptions, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
@@ -23,6 +24,7 @@ export interface StorageLimits {
 export type OfOthers = 'of others';
 
 type Remove = NonNullable<StorageDriver['remove']>;
+type Turns = Pick<Lane, 'run'>;
 
 /** How long to wait for a turn, in milliseconds. */
 const WAIT_MS = 30_000;
@@ -54,7 +56,8 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     writeMany,
   } = operations;
   const lane = (size: number) => createLane({ size, share: Math.ceil(size / 2), waitMs });
-  const [names, reads, writes] = [lane(limits.names), lane(limits.reads), lane(limits.writes)];
+  const [reads, writes] = [lane(limits.reads), lane(limits.writes)];
+  const { names, asking } = withOwnQuestions(lane(limits.names));
   const trees = lane(Math.ceil(limits.names / 2));
   // Apart from removals: those take hours, and most storages move a folder at once.
   const moved = lane(Math.max(1, Math.floor(limits.names / 4)));
@@ -65,7 +68,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     stat: (path, options) => names.run(options, () => driver.stat(path, options)),
     list: (directory, options) => listInTurns(names, driver.list(directory, options), options),
     read: async (file, range, options) => readUntilLeft(await reads.enter(options), () => driver.read(file, range, options), options),
-    write: write && ((file, content, options) => writes.run(options, () => write(file, content, options))),
+    write: write && ((file, content, options) => writes.run(options, () => write(file, content, asking(options)))),
     makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
     remove: remove && removeInTurn(remove, { names, trees }),
     beginRemoval: beginRemoval && ((paths, options) => names.run(options, () => beginRemoval(paths, options))),
@@ -78,7 +81,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     findOnHost: findOnHost && ((file, options) => names.run(options, () => findOnHost(file, options))),
     openDraft:
       openDraft &&
-      (async (file, id, options) => draftInLanes(await names.run(options, () => openDraft(file, id, options)), { names, writes })),
+      (async (file, id, options) => draftInLanes(await names.run(options, () => openDraft(file, id, options)), { names, writes, asking })),
     listNames: listNames && ((directory, known, options) => names.run(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, wanted, options) => names.run(options, () => statMany(directory, wanted, options))),
     listAll: listAll && ((directory, options) => listInTurns(names, listAll(directory, options), options)),
@@ -87,8 +90,32 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
   });
 }
 
+/** Marks what is asked before a file gets its name. */
+type Asking = <Options extends { readonly beforePublish?: BeforePublish | undefined }>(options: Options) => Options;
+
+/** What is asked before a file gets its name takes no turn: all of them may be those of calls that wait for what its write holds, as the only session of a server. */
+function withOwnQuestions(lane: Lane): { names: Turns; asking: Asking } {
+  const questions = new AsyncLocalStorage<{ isOver: boolean }>();
+  return {
+    names: { run: (options, work, room) => (questions.getStore()?.isOver === false ? work() : lane.run(options, work, room)) },
+    asking(options) {
+      const { beforePublish } = options;
+      if (!beforePublish) return options;
+      const ask = async () => {
+        const question = { isOver: false };
+        try {
+          await questions.run(question, beforePublish);
+        } finally {
+          question.isOver = true;
+        }
+      };
+      return { ...options, beforePublish: ask };
+    },
+  };
+}
+
 /** What is no folder, or an empty one, waits for no folder that takes hours: which of them it is the storage says, and a file costs no more for that. */
-function removeInTurn(remove: Remove, { names, trees }: { names: Lane; trees: Lane }): Remove {
+function removeInTurn(remove: Remove, { names, trees }: { names: Turns; trees: Turns }): Remove {
   return async (path, options) => {
     const inTurn = (asked: RemoveOptions) => names.run(asked, () => remove(path, asked));
     if (!options.recursive || options.isSmall) return inTurn(options);
@@ -103,12 +130,16 @@ function removeInTurn(remove: Remove, { names, trees }: { names: Lane; trees: La
 }
 
 /** What gives a folder a place takes a turn of those that do, besides one of all. */
-function runPlacing<Result>([trees, all]: readonly [Lane, Lane], options: PlaceOptions, work: () => Promise<Result>): Promise<Result> {
+function runPlacing<Result>([trees, all]: readonly [Turns, Turns], options: PlaceOptions, work: () => Promise<Result>): Promise<Result> {
   const inTurn = () => all.run(options, work);
   return options.isTree ? trees.run(options, inTurn) : inTurn();
 }
 
-async function* listInTurns<Item>(names: Lane, listing: AsyncIterable<Item>, options: CallOptions | undefined): AsyncGenerator<Item, void> {
+async function* listInTurns<Item>(
+  names: Turns,
+  listing: AsyncIterable<Item>,
+  options: CallOptions | undefined,
+): AsyncGenerator<Item, void> {
   const entries = listing[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -121,14 +152,14 @@ async function* listInTurns<Item>(names: Lane, listing: AsyncIterable<Item>, opt
   }
 }
 
-function draftInLanes(draft: Draft, { names, writes }: { names: Lane; writes: Lane }): Draft {
+function draftInLanes(draft: Draft, { names, writes, asking }: { names: Turns; writes: Turns; asking: Asking }): Draft {
   return {
     partBytes: draft.partBytes,
     write: (offsetBytes, content, options) => writes.run(options, () => draft.write(offsetBytes, content, options)),
     sync: () => writes.run(undefined, () => draft.sync()),
     sizeBytes: () => names.run(undefined, () => draft.sizeBytes()),
     read: (options) => draft.read(options),
-    publish: (options) => writes.run(options, () => draft.publish(options)),
+    publish: (options) => writes.run(options, () => draft.publish(asking(options))),
     discard: () => names.run(undefined, () => draft.discard()),
     close: () => draft.close(),
   };

@@ -6,6 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
+import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
+import { withLimits } from '../../src/driver-contract/with-limits.ts';
 import { ftpConfigSchema } from '../../src/drivers/ftp/config.ts';
 import { FtpDriver } from '../../src/drivers/ftp/driver.ts';
 import { ftpDriver } from '../../src/drivers/ftp/index.ts';
@@ -342,6 +344,36 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(sizes).toEqual([SIZE, SIZE]);
     // Given back: the next call finds it free.
     await look();
+  });
+
+  it('that takes one connection is asked by it though all turns are those of others who wait for it', async () => {
+    let logins = 0;
+    const server = await startHostile({ reply: (verb) => (verb === 'USER' && ++logins > 1 ? '421 too many' : undefined) });
+    const driver = withLimits(await openFtp(itemsOf(server)), LANES, 200) as Required<StorageDriver>;
+    const look = (caller: string) => driver.stat(mpath('/file'), { caller });
+    let others: Promise<unknown> | undefined;
+    const content = async function* () {
+      yield Buffer.alloc(SIZE);
+      others = Promise.all(['one', 'one', 'another', 'another'].map(look));
+    };
+    await driver.write(mpath('/file'), content(), { overwrite: true, beforePublish: async () => void (await look('own')) });
+    await others;
+  });
+
+  it('that takes one connection is asked by it once more where an answer broke off', async () => {
+    let logins = 0;
+    let isCutOff = false;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > 1 ? '421 too many' : undefined),
+      data: () => (isCutOff ? [Buffer.from('type=file;size=1; cut o')] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const beforePublish = async () => {
+      isCutOff = true;
+      expect((await refusalOf(Array.fromAsync(driver.list(mpath('/')))))[0]).toBe('STORAGE_UNAVAILABLE');
+      await driver.stat(mpath('/file'));
+    };
+    await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true, beforePublish });
   });
 
   it('that takes one connection serves others by it between the steps of a removal', async () => {

@@ -232,6 +232,8 @@ function borrow({ session, gate }: Lent): Promise<Lease> {
       void gate.run(async () => {
         resolve({ session, release });
         await isBack;
+        // An answer that broke off leaves what the server still says of it.
+        if (!session.isSettled) await session.settle();
       }),
   );
 }

@@ -33,10 +33,11 @@ export async function removeEmptyDirectories(
 ): Promise<void> {
   const folder = folderOf(operation, resolvePath(operation.actor, request.src_dir));
   const { path, located } = folder;
+  const now = rightsOfNow(operation, [path]);
   if (queue && located && (await takesLong(located, operation))) return await queue({ path, located });
   const share = enter(callerOf(operation));
   try {
-    await emptyOut({ operation: rightsOfNow(operation, [path]), countWalked: createWalkBound(), share }, folder);
+    await emptyOut({ operation: now, countWalked: createWalkBound(), share }, folder);
   } finally {
     share.leave();
   }

@@ -58,9 +58,12 @@ async function openSlow(profile = {}, slow: readonly ('stat' | 'remove' | 'renam
       },
     });
   }
-  let areLooksSlow = false;
+  let slowLooks = 0;
   const [list, stat] = [store.list.bind(store), store.stat.bind(store)];
-  const look = () => void (areLooksSlow && vi.advanceTimersByTime(SLOW_MS));
+  const look = () => {
+    if (slowLooks > 0) vi.advanceTimersByTime(SLOW_MS);
+    slowLooks -= 1;
+  };
   store.list = (...given) => {
     look();
     return list(...given);
@@ -72,10 +75,10 @@ async function openSlow(profile = {}, slow: readonly ('stat' | 'remove' | 'renam
   const memory = await openLimited(store);
   for (const name of NAMES) await memory.put(`/in/${name}`);
   await memory.makeFolder('/out');
-  const slowLooks = () => {
-    areLooksSlow = true;
+  const slowDown = (looks = Number.POSITIVE_INFINITY) => {
+    slowLooks = looks;
   };
-  return { ...memory, slowLooks };
+  return { ...memory, slowDown };
 }
 
 describe.each(Object.entries(CHANGES))('a %s of many names ends with the next one', (_what, { run, right, left }) => {
@@ -130,7 +133,7 @@ it.each<[string, (now: Operation) => Promise<void>]>([
   const memory = await openSlow();
   const begun = memory.operation();
   const left = await memory.everything();
-  memory.slowLooks();
+  memory.slowDown();
   expect(await refusalOf(rename({ ...begun, renewed: () => Promise.reject(denied()) }))).toEqual(DENIED);
   expect(await memory.everything()).toEqual(left);
 });
@@ -154,6 +157,16 @@ it('empty folders stay where whoever has them removed is disabled meanwhile', as
   const [code] = await refusalOf(removeEmptyDirectories({ ...memory.operation(), renewed }, { src_dir: '/empty' }));
   expect(code).toBe('UNAUTHENTICATED');
   expect(await memory.everything('/empty')).toEqual(['/empty/b/', '/empty/c/']);
+});
+
+it('empty folders stay where the look at how many there are took long, and the user is disabled by then', async () => {
+  const memory = await openSlow({ hasObjects: true }, []);
+  await memory.makeFolder('/empty/a');
+  const left = await memory.everything('/empty');
+  memory.slowDown(1);
+  const removal = removeEmptyDirectories({ ...memory.operation(), renewed: () => Promise.reject(denied()) }, { src_dir: '/empty' }, never);
+  expect(await refusalOf(removal)).toEqual(DENIED);
+  expect(await memory.everything('/empty')).toEqual(left);
 });
 
 it('a name that is taken meanwhile is replaced only where the rules of now let it', async () => {
