@@ -28,6 +28,16 @@ it.runIf(process.platform === 'linux')(
   },
 );
 
+it.runIf(process.platform === 'linux')('a picture that would fill the memory that is left is given up, and said nothing of', async () => {
+  let roomBytes = 150 * 1024 ** 2;
+  const maker = createPictureMaker({ roomBytes: () => roomBytes });
+  // Takes some 330 MB, as of every large one a multiple of its 75 MB.
+  await expect(maker.make(pngOf(5_000, 5_000))).rejects.toMatchObject({ code: 'OVERLOADED' });
+  roomBytes = Number.POSITIVE_INFINITY;
+  expect((await maker.make(pngOf(10, 10))).byteLength).toBeGreaterThan(0);
+  maker.close();
+});
+
 /** The id of the one that this process has started. */
 async function pictureProcess(): Promise<number> {
   for (const id of await readdir('/proc')) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
+import { memoryBytes, ownBytes } from '@wharf/pace';
 import { readImageHeader } from './image-header.ts';
 import type { PictureAnswer, PictureRequest } from './picture-process.ts';
 import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
@@ -12,7 +13,7 @@ export interface PictureMaker {
    *
    * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
    * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be
-   * started, or the system ends it
+   * started, the system ends it, or it would fill the memory that is left
    */
   make(image: Uint8Array): Promise<Uint8Array>;
   close(): void;
@@ -21,6 +22,8 @@ export interface PictureMaker {
 export interface PictureLimits {
   readonly timeoutMs?: number;
   readonly maxProcessBytes?: number;
+  /** What the processes for pictures may hold together right now. */
+  readonly roomBytes?: () => number;
 }
 
 const MAX_PROCESSES = 2;
@@ -28,6 +31,8 @@ const MAX_WAITING = 64;
 const IDLE_MS = 20_000;
 const MEMORY_LOOK_MS = 50;
 const PAGE_BYTES = 4096;
+/** What stays free of the memory beside us and them: what they take between two looks. */
+const FREE_PART = 1 / 8;
 
 interface Job {
   readonly id: number;
@@ -41,12 +46,14 @@ interface Hand {
   readonly child: ChildProcess;
   job: Job | undefined;
   timer: NodeJS.Timeout | undefined;
+  /** What it held when it was last looked at. */
+  bytes: number;
   /** Ends what watches over the job. */
   unwatch: () => void;
 }
 
 export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
-  const { timeoutMs = MAKE_TIMEOUT_MS, maxProcessBytes = MAX_PROCESS_BYTES } = limits;
+  const { timeoutMs = MAKE_TIMEOUT_MS, maxProcessBytes = MAX_PROCESS_BYTES, roomBytes = memoryLeft } = limits;
   const hands: Hand[] = [];
   const waiting: Job[] = [];
   let nextId = 1;
@@ -71,9 +78,11 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     hand.child.ref();
     hand.child.channel?.ref();
     hand.timer = setTimeout(() => give(hand, new AppError('DEADLINE_EXCEEDED', 'the picture took too long')), timeoutMs);
-    hand.unwatch = watchMemory(hand.child, maxProcessBytes, () =>
-      give(hand, new AppError('QUOTA_EXCEEDED', 'the picture needs too much memory')),
-    );
+    hand.unwatch = watchMemory(hand.child, (bytes) => {
+      hand.bytes = bytes;
+      const excess = excessOf(hand, hands, { maxProcessBytes, roomBytes, drop });
+      if (excess) give(hand, excess);
+    });
     hand.child.send({ id: job.id, image: job.image } satisfies PictureRequest, (error) => {
       if (error) give(hand, lost(error));
     });
@@ -108,7 +117,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   const addHand = (): Hand | undefined => {
     const child = startProcess();
     if (!child) return undefined;
-    const hand: Hand = { child, job: undefined, timer: undefined, unwatch: () => {} };
+    const hand: Hand = { child, job: undefined, timer: undefined, bytes: 0, unwatch: () => {} };
     hands.push(hand);
     child.on('message', ({ id, png }: PictureAnswer) => {
       if (hand.job?.id === id) give(hand, png ?? unreadable(), true);
@@ -180,13 +189,34 @@ function lost(cause: unknown): AppError {
   return new AppError('CONTENT_CORRUPT', 'the picture could not be read', { cause });
 }
 
+/**
+ * Ends processes that rest where all together take too much.
+ *
+ * @returns why this one is to be ended, before the system does it, which may end all of a container for that
+ */
+function excessOf(
+  hand: Hand,
+  hands: readonly Hand[],
+  { maxProcessBytes, roomBytes, drop }: Required<Omit<PictureLimits, 'timeoutMs'>> & { readonly drop: (hand: Hand) => void },
+): AppError | undefined {
+  if (hand.bytes > maxProcessBytes) return new AppError('QUOTA_EXCEEDED', 'the picture needs too much memory');
+  const isRoomTaken = () => hands.reduce((sum, { bytes }) => sum + bytes, 0) > roomBytes();
+  if (isRoomTaken()) for (const idle of hands.filter(({ job }) => job === undefined)) drop(idle);
+  return isRoomTaken() && hands.every(({ bytes }) => bytes <= hand.bytes) ? noRoom() : undefined;
+}
+
+/** What is left of the memory of this process's container, or of the machine, beside what it has for itself. */
+function memoryLeft(): number {
+  return memoryBytes() * (1 - FREE_PART) - ownBytes();
+}
+
 /** Looks at what the process holds, where the system tells. @returns ends the watch */
-function watchMemory(child: ChildProcess, maxBytes: number, onExcess: () => void): () => void {
+function watchMemory(child: ChildProcess, onLook: (bytes: number) => void): () => void {
   let isWatched = true;
   const timer = setInterval(() => {
     readFile(`/proc/${child.pid}/statm`, 'latin1').then(
       (text) => {
-        if (Number(text.split(' ')[1]) * PAGE_BYTES > maxBytes && isWatched) onExcess();
+        if (isWatched) onLook(Number(text.split(' ')[1]) * PAGE_BYTES);
       },
       () => clearInterval(timer),
     );
