@@ -24,6 +24,14 @@ describe('File-Path', () => {
   });
 });
 
+it.each(['bytes 5-9/10', 'bytes 0-4/10', 'bytes 0-9/*', 'bytes */10', 'lines 0-9/10', ''])('a body of %j is refused', (range) => {
+  expect(refusal(() => readBodySize({ 'content-length': '5', 'content-range': range }))[0]).toBe('INVALID_ARGUMENT');
+});
+
+it('a body of the whole range is a file', () => {
+  expect(readBodySize({ 'content-length': '10', 'content-range': 'bytes 0-9/10' })).toBe(10);
+});
+
 it.each([
   [{}, true],
   [{ overwrite: 'true' }, true],

@@ -24,9 +24,12 @@ export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequ
 /**
  * Bytes that a raw body will have: its own length, or what the client says beforehand; undefined when neither is known.
  *
- * @throws AppError CONTENT_CORRUPT: something on the way has cut the body, and given it another length
+ * @throws AppError INVALID_ARGUMENT: it is a part of the file alone | CONTENT_CORRUPT: something on the way has cut the body, and given it another length
  */
 export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
+  // Who goes on with an upload that broke off has the rest in the body: it would be stored as the file.
+  if (isPart(headers['content-range']))
+    throw new AppError('INVALID_ARGUMENT', 'Content-Range: a part of a file cannot be put; send the whole file, or use an upload in parts');
   const announced = headers['content-length'] ?? headers['x-file-size'];
   if (typeof announced !== 'string' || announced === '') return undefined;
   const size = Number(announced);
@@ -34,6 +37,13 @@ export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
     throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be a number of bytes');
   if (Number(headers['x-file-size']) > size) throw new AppError('CONTENT_CORRUPT', 'the content is shorter than X-File-Size says');
   return size;
+}
+
+/** @see RFC 9110, 14.5: a server that does not take parts refuses them. */
+function isPart(range: string | undefined): boolean {
+  if (range === undefined) return false;
+  const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range) ?? [];
+  return Number(first) !== 0 || Number(last) + 1 !== Number(size);
 }
 
 /**
