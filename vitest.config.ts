@@ -29,6 +29,7 @@ export default defineConfig({
           exclude: ['**/node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       // `npm run test:containers` builds what these need.
@@ -55,6 +56,8 @@ export default defineConfig({
           exclude: ['**/node_modules/**'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
+          // Of a second, if it is not said: a page takes longer beside other work.
+          expect: { poll: { timeout: 60_000 } },
         },
       },
     ],

@@ -9,9 +9,6 @@ import { expectAccessible } from './support/web-page.ts';
 
 const found = await openBrowser();
 
-/** How long something may take on a machine that is busy. */
-const PATIENT = { timeout: 30_000 };
-
 describe.runIf(isAvailable('chromium', found))('the administration', () => {
   let world: PageWorld;
   const openAdmin = (section: string, options?: Parameters<PageWorld['open']>[2]) =>
@@ -42,7 +39,7 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     for (const [link, heading] of pages) {
       await page.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: link }).click();
       await page.getByRole('heading', { name: heading, exact: true }).last().waitFor();
-      await expect.poll(() => page.locator('.spinner').count(), PATIENT).toBe(0);
+      await expect.poll(() => page.locator('.spinner').count()).toBe(0);
       await expectAccessible(page);
     }
     expect(said).toEqual([]);
@@ -210,7 +207,7 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     await page.getByLabel('Person').selectOption({ label: name });
     const entries = page.getByRole('list', { name: 'Audit trail' }).getByRole('listitem');
     await entries.filter({ hasText: name }).first().waitFor();
-    await expect.poll(() => entries.count(), PATIENT).toBe(1);
+    await expect.poll(() => entries.count()).toBe(1);
     expect(said).toEqual([]);
     await context.close();
   });

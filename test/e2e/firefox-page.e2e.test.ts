@@ -10,8 +10,6 @@ import { openWorld, type World } from './support/world.ts';
 
 const downloads = await makeTempDir('firefox');
 const found = await openFirefox(downloads.path);
-/** How long something may take on a machine that is busy. */
-const PATIENT = { timeout: 30_000 };
 
 describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
   let world: World;
@@ -64,7 +62,7 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
     await page.keyboard.press('s');
     await page.keyboard.up('Control');
     await find.text('All is saved').wait();
-    await expect.poll(() => text(disk, 'alpha.txt'), PATIENT).toContain('new ');
+    await expect.poll(() => text(disk, 'alpha.txt')).toContain('new ');
     await page.keyboard.press('Escape');
     await find.button('Edit').wait();
     await find.button('Close').click();
@@ -82,7 +80,7 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
     // To download.
     await find.row('sent ü.txt').click();
     await find.button('Download').click();
-    await expect.poll(() => text(downloads.path, 'sent ü.txt'), PATIENT).toBe('sent');
+    await expect.poll(() => text(downloads.path, 'sent ü.txt')).toBe('sent');
 
     // To make a folder.
     await find.button('Select nothing').click();
@@ -119,7 +117,7 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
     await find.button('Copy to…').click();
     await find.dialogButton('gamma').click();
     await find.dialogButton('Copy here').click();
-    await expect.poll(() => text(disk, 'gamma', 'beta.txt'), PATIENT).toBe('the beta text');
+    await expect.poll(() => text(disk, 'gamma', 'beta.txt')).toBe('the beta text');
     await page.waitForSelector('[role="dialog"]', { hidden: true });
 
     // To search.

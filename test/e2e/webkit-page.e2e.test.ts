@@ -10,7 +10,6 @@ import { openWorld, type World } from './support/world.ts';
 
 /** More than the page puts as one body. */
 const IN_PARTS_BYTES = 20 * 1024 * 1024 + 7;
-const PATIENT = { timeout: 60_000 };
 
 const found = await openWebKit();
 
@@ -70,7 +69,7 @@ describe.runIf(isAvailable('WebKit', found))('the page in WebKit', () => {
     await page.write('//*[@role="dialog"]//input', 'made\uE007');
     await page.click(row('made'));
     await page.see('//*[contains(text(), "This folder is empty")]');
-    await expect.poll(() => page.run('return location.pathname'), PATIENT).toBe(`${path}/made`);
+    await expect.poll(() => page.run('return location.pathname')).toBe(`${path}/made`);
 
     await page.click('//button[normalize-space()="admin" or @aria-label="admin"]');
     await page.click('//*[@role="menuitem"][starts-with(normalize-space(), "Log out")]');
@@ -85,7 +84,7 @@ describe.runIf(isAvailable('WebKit', found))('the page in WebKit', () => {
     await page.run(`localStorage.setItem('wharf.token', ${JSON.stringify(world.admin.token ?? '')})`);
     for (const name of names) {
       await page.open(`${world.base}${path}/${encodeURIComponent(name)}`);
-      await expect.poll(() => page.run(`return ${isShown(name)}`), PATIENT).toBe(true);
+      await expect.poll(() => page.run(`return ${isShown(name)}`)).toBe(true);
     }
     await page.see('//pre[contains(text(), "*a_*a_")]');
     expect(await page.run(`return localStorage.getItem('ran')`)).toBeNull();
