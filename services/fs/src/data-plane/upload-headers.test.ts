@@ -38,6 +38,8 @@ it.each([
   [{ overwrite: '' }, true],
   [{ overwrite: 'False' }, true],
   [{ overwrite: 'false' }, false],
+  [{ 'if-none-match': '*' }, false],
+  [{ 'if-none-match': '"a"' }, true],
 ])('%j may replace: %s', (headers, overwrite) => {
   expect(read(headers).overwrite).toBe(overwrite);
 });

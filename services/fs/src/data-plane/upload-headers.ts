@@ -14,7 +14,8 @@ const DIGESTS = [
 export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequest, 'sizeBytes'> {
   return {
     path: readFilePath(headers['file-path']),
-    overwrite: headers.overwrite !== 'false',
+    // The second is what HTTP has for it (RFC 9110, 13.1.2).
+    overwrite: headers.overwrite !== 'false' && headers['if-none-match'] !== '*',
     password: readPassword(headers.password),
     modifiedAt: readTime(headers['last-modified']),
     expectedHashes: readHashes(headers),
