@@ -4,13 +4,9 @@ import { createServer } from 'node:net';
 
 /** A port of 127.0.0.1 that nobody listens on, for programs that cannot choose one themselves. Somebody may take it before they do. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
+  const [port] = await freePortRange(1);
+  if (port === undefined) throw new Error('there is no free port');
+  return port;
 }
 
 const TRIES = 3;
