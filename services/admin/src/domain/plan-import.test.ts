@@ -265,7 +265,6 @@ describe('a backup of the family', () => {
 
   it.each([
     [{ metas: [{ path: '/a', hide: '(' }] }, ['rule', '/a', 'failed', '( is illegal: missing closing ): `(`']],
-    [{ metas: [{ path: '/a', read_users: [9] }] }, ['rule', '/a', 'failed', 'read_users: the file has no user with the id 9']],
     [{ metas: [{ path: '/a', write: 'yes' }] }, ['rule', '/a', 'failed', expect.stringContaining('write: ')]],
     [{ storages: [{ mount_path: '/../x', driver: 'Local' }] }, ['storage', '/../x', 'failed', 'using relative path is not allowed']],
     [{ storages: [{ mount_path: '/x', driver: 'Local', addition: '[' }] }, ['storage', '/x', 'failed', 'addition is not a JSON object']],
@@ -273,6 +272,22 @@ describe('a backup of the family', () => {
     [{ users: ['bob'] }, ['user', '', 'failed', expect.any(String)]],
   ])('tells what is wrong with %j', async (rest, expected) => {
     expect(outcomes(await planImport(await backup(rest), undefined, empty()))).toContainEqual(expected);
+  });
+
+  it('leaves users who are gone out of rules, and opens none by that', async () => {
+    const metas = [
+      { path: '/a', read_users: [9], write_users: [7, 9] },
+      { path: '/b', read_users: [] },
+    ];
+    const plan = await planImport(await backup({ users: [{ id: 7, username: 'bob', role: 0 }], metas }), undefined, empty());
+    expect(outcomes(plan)).toContainEqual([
+      ...['rule', '/a', 'created'],
+      'read_users: users who are not in the file are left out; write_users: users who are not in the file are left out',
+    ]);
+    expect(plan.rules.map(({ fields }) => [fields.readers, fields.writers])).toEqual([
+      [['admin'], ['bob']],
+      [[], []],
+    ]);
   });
 
   it('fails a record that is twice in it', async () => {

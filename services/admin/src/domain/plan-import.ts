@@ -48,6 +48,7 @@ interface State extends ConfigurationState {
 
 const GENERAL = 0;
 const GUEST = 1;
+const ADMIN = 2;
 /** Another folder of the same server. */
 const ROOT_ITEM = 'root_folder_path';
 /** Names of items come from the file. */
@@ -191,13 +192,16 @@ function decideRule(
   people: ReadonlyMap<number, ImportedUser>,
   state: State,
 ): ImportPlan['rules'][number] | undefined {
-  const namesOf = (field: string, ids: readonly number[]) =>
-    ids.map((id) => {
-      const user = people.get(id);
-      if (!user) throw new AppError('INVALID_ARGUMENT', `${field}: the file has no user with the id ${id}`);
-      const isSpecial = user.role !== GENERAL;
-      return isSpecial ? (state.users.find(({ role }) => role === user.role)?.username ?? user.username) : user.username;
-    });
+  const left: string[] = [];
+  const nameIn = ({ role, username }: ImportedUser) =>
+    role === GENERAL ? username : (state.users.find((user) => user.role === role)?.username ?? username);
+  const namesOf = (field: string, ids: readonly number[]) => {
+    const known = ids.flatMap((id) => people.get(id) ?? []).map(nameIn);
+    if (known.length === ids.length) return known;
+    left.push(`${field}: users who are not in the file are left out`);
+    // A list of nobody is for everybody; the administrator may in any case.
+    return known.length > 0 ? known : state.users.filter(({ role }) => role === ADMIN).map(({ username }) => username);
+  };
   const path = cleanPath(rule.path, 'path');
   const present = state.rules.find((each) => each.path === path);
   const isOmitted = omitted.includes('password');
@@ -206,7 +210,8 @@ function decideRule(
   const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
   const readers = namesOf('read_users', rule.read_users);
   const writers = namesOf('write_users', rule.write_users);
-  const note = known === undefined ? 'its password is not in the file and nobody knows the one it has now: set one' : '';
+  if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
+  const note = left.join('; ');
   const change = { id: present?.id, fields: { ...fields, readers, writers } };
   if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
   const nameOf = (id: number) => state.users.find((user) => user.id === id)?.username;
