@@ -1,4 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { storageError } from './storage-error.ts';
+
+/**
+ * How many connections of each bounded set of them whoever uses what is open holds meanwhile: who waits for another one while all that a server takes
+ * are its own waits for itself.
+ */
+export const heldWhileOpen = new AsyncLocalStorage<Map<object, number>>();
 
 /** Why what was open ends. One for all: an abort without a reason makes an error each time, with its stack. */
 const LEFT = storageError('CANCELLED', new Error('nobody reads it any more'));
@@ -20,7 +27,7 @@ export async function whileOpen<Content, Result>(
   outer?.addEventListener('abort', end, { once: true });
   if (outer?.aborted) end();
   try {
-    return await use(await open(reading.signal));
+    return await heldWhileOpen.run(heldWhileOpen.getStore() ?? new Map(), async () => use(await open(reading.signal)));
   } finally {
     outer?.removeEventListener('abort', end);
     reading.abort(LEFT);

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
@@ -7,6 +8,7 @@ import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
+import { whileOpen } from '../../src/driver-contract/while-open.ts';
 import { withLimits } from '../../src/driver-contract/with-limits.ts';
 import { ftpConfigSchema } from '../../src/drivers/ftp/config.ts';
 import { FtpDriver } from '../../src/drivers/ftp/driver.ts';
@@ -374,6 +376,46 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       await driver.stat(mpath('/file'));
     };
     await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true, beforePublish });
+  });
+
+  it.each([
+    ['one connection refuses', 1, 'FAILED_PRECONDITION'],
+    ['two connections makes', 2, undefined],
+  ])('that takes %s what is made of a file that is read meanwhile, and keeps nobody waiting', async (_what, most, refusal) => {
+    let logins = 0;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > most ? '421 too many' : undefined),
+      data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const open = (signal: AbortSignal) => driver.read(mpath('/file'), undefined, { signal });
+    const copy = () => whileOpen(undefined, open, (content) => driver.write(mpath('/folder/file'), content, { overwrite: true }));
+    // Of the first the server says how many it takes.
+    for (let round = 0; round < 2; round += 1) {
+      const looks = Promise.all([driver.stat(mpath('/file')), driver.stat(mpath('/file'))]);
+      if (refusal) expect((await refusalOf(copy()))[0]).toBe(refusal);
+      else expect(await copy()).toMatchObject({ sizeBytes: SIZE });
+      await looks;
+    }
+    expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+  });
+
+  it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {
+    let open = 0;
+    const server = await startHostile({});
+    const door = createServer((socket) => {
+      if (open > 0) return void socket.destroy();
+      open += 1;
+      const inside = connect(server.port, '127.0.0.1');
+      for (const each of [socket, inside]) each.on('error', () => undefined);
+      socket.on('close', () => (open -= 1));
+      socket.pipe(inside).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void door.close());
+    await once(door, 'listening');
+    const driver = await openFtp(itemsOf({ port: (door.address() as AddressInfo).port }));
+    const looks = await Promise.all(['/file', '/file', '/file'].map((path) => driver.stat(mpath(path))));
+    expect(looks.map(({ sizeBytes }) => sizeBytes)).toEqual([SIZE, SIZE, SIZE]);
   });
 
   it('that takes one connection serves others by it between the steps of a removal', async () => {

@@ -4,7 +4,7 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { ControlConnection } from './control.ts';
-import { isRefusal, isUnknownCommand, toLoginError, toTlsError } from './errors.ts';
+import { isRefusal, isUnknownCommand, NotGreeted, toLoginError, toTlsError } from './errors.ts';
 import type { Reply } from './replies.ts';
 import type { FtpSettings, TlsSettings } from './settings.ts';
 
@@ -55,7 +55,7 @@ export class FtpSession {
     control.onEnd = () => this.#data?.destroy(storageError('STORAGE_UNAVAILABLE'));
   }
 
-  /** @throws AppError STORAGE_UNAVAILABLE | STORAGE_LOGIN_FAILED | DEADLINE_EXCEEDED | PERMISSION_DENIED (egress); RefusedReply: too many connections */
+  /** @throws AppError STORAGE_UNAVAILABLE | STORAGE_LOGIN_FAILED | DEADLINE_EXCEEDED | PERMISSION_DENIED (egress); RefusedReply or NotGreeted: too many connections */
   static async connect(options: ConnectOptions): Promise<FtpSession> {
     const { settings, egress, trust } = options;
     const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
@@ -159,7 +159,10 @@ export class FtpSession {
     const { username, password, tls: wantsTls, names } = this.#connecting.settings;
     const control = this.#control;
     try {
-      await control.finish();
+      await control.finish().catch((error: unknown) => {
+        // One that takes too long has another code.
+        throw AppError.is(error, 'STORAGE_UNAVAILABLE') ? new NotGreeted('', { cause: error }) : error;
+      });
       if (wantsTls && !wantsTls.isImplicit) await this.#secureControl();
       const { code } = await control.ask('USER', names.toBytes(username));
       if (code === 331) await control.ask('PASS', names.toBytes(password));

@@ -27,8 +27,12 @@ export function isUnknownCommand(error: unknown): boolean {
 /** Some servers answer a login with 530 then: `the maximum number of clients (8) for this user are already connected`. */
 const isFull = (text: string) => hasInOrder(text, /\b(?:too many|maximum)\b/i, /\b(?:clients?|users?|connections?|sessions?)\b/i);
 
-/** The server has as many connections as it wants. */
+/** The server let the connection go before it said a word. */
+export class NotGreeted extends Error {}
+
+/** The server has as many connections as it wants. Some say nothing of it, as proftpd with `MaxInstances`. */
 export function isTooMany(error: unknown): boolean {
+  if (error instanceof NotGreeted) return true;
   return isRefusal(error) && (error.code === 421 || (error.code === 530 && isFull(error.message)));
 }
 
@@ -48,6 +52,7 @@ const CODE_OF_REPLY: ReadonlyMap<number, StorageErrorCode> = new Map<number, Sto
 
 /** 550 says nothing of its reason; whoever can find it out does so before this. What is no refusal of the server stays itself. */
 export function toAppError(error: unknown): unknown {
+  if (error instanceof NotGreeted) return error.cause;
   if (!isRefusal(error)) return error;
   if (isTooMany(error)) return new AppError('STORAGE_UNAVAILABLE', 'the server takes no more connections', { cause: error });
   const code = CODE_OF_REPLY.get(error.code);

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { AppError } from '@wharf/errors';
 import { createGate, type Gate } from '@wharf/pace';
 import { abortError, storageError } from '../../driver-contract/storage-error.ts';
+import { heldWhileOpen } from '../../driver-contract/while-open.ts';
 import type { FtpSession } from './client.ts';
 import { isTooMany, toAppError } from './errors.ts';
 
@@ -34,6 +36,8 @@ interface Lent {
 
 interface Waiting {
   readonly lane: Lane;
+  /** Whoever waits holds another session meanwhile, and may have the last one: it would wait for itself. */
+  readonly isBeside: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -62,14 +66,17 @@ export class SessionPool {
     this.#track = track;
   }
 
-  /** @throws AppError STORAGE_UNAVAILABLE when closed; what `connect` says */
+  /** @throws AppError STORAGE_UNAVAILABLE when closed; FAILED_PRECONDITION: all that the server takes wait for this one; what `connect` says */
   async take(lane: Lane, signal?: AbortSignal): Promise<Lease> {
     for (;;) {
       const lent = this.#lent.getStore();
-      if (lane === 'names' && lent?.isOver === false && !this.#hasRoom(lane)) return borrow(lent);
-      await this.#enter(lane, signal);
+      const own = heldWhileOpen.getStore()?.get(this) ?? 0;
+      const isBeside = own > 0;
+      if (lane === 'names' && lent?.isOver === false && !this.#hasRoom(lane, isBeside)) return borrow(lent);
+      if (lane !== 'back' && own >= this.#bound) throw tooFew();
+      await this.#enter(lane, isBeside, signal);
       try {
-        const session = this.#findIdle(lane) ?? (await this.#make());
+        const session = this.#findIdle(lane, isBeside) ?? (await this.#make());
         if (session) return this.#leaseOf(lane, session);
       } catch (error) {
         this.#leave(lane);
@@ -100,23 +107,29 @@ export class SessionPool {
   }
 
   #leaseOf(lane: Lane, session: FtpSession): Lease {
+    const own = heldWhileOpen.getStore();
+    const count = (more: number) => own?.set(this, (own.get(this) ?? 0) + more);
     let isHeld = true;
+    count(1);
     return {
       session,
       release: () => {
-        if (isHeld) this.#track(this.#giveBack(lane, session));
+        if (!isHeld) return;
         isHeld = false;
+        count(-1);
+        this.#track(this.#giveBack(lane, session));
       },
     };
   }
 
   /** Waits for a turn. */
-  async #enter(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
+  async #enter(lane: Lane, isBeside: boolean, signal: AbortSignal | undefined): Promise<void> {
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
     // Whoever wants it holds the session that would have to be waited for.
-    if (lane === 'back' && !this.#hasRoom(lane)) throw storageError('STORAGE_UNAVAILABLE', new Error('the server takes no more sessions'));
+    if (lane === 'back' && !this.#hasRoom(lane, isBeside))
+      throw storageError('STORAGE_UNAVAILABLE', new Error('the server takes no more sessions'));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const own = { lane, resolve, reject };
+    const own = { lane, isBeside, resolve, reject };
     const onAbort = () => {
       if (this.#waiting.delete(own) && signal) reject(abortError(signal));
     };
@@ -140,8 +153,8 @@ export class SessionPool {
   /** First come, first served, in each lane. */
   #admit(): void {
     for (const waiting of this.#waiting) {
-      const { lane } = waiting;
-      if (this.#held[lane] >= MAX_HELD[lane] || !this.#hasRoom(lane)) continue;
+      const { lane, isBeside } = waiting;
+      if (this.#held[lane] >= MAX_HELD[lane] || !this.#hasRoom(lane, isBeside)) continue;
       this.#waiting.delete(waiting);
       this.#held[lane] += 1;
       waiting.resolve();
@@ -154,17 +167,18 @@ export class SessionPool {
   }
 
   /** Whether the server has another one for a lane. */
-  #hasRoom(lane: Lane): boolean {
+  #hasRoom(lane: Lane, isBeside: boolean): boolean {
     if (lane === 'back') return this.#live - this.#idle.length < this.#bound;
     const empty = (Object.keys(LANES) as Lane[]).filter((other) => other !== lane && this.#held[other] === 0);
     const kept = this.#held[lane] > 0 ? empty.length : Number(lane !== 'names' && empty.includes('names'));
     const { names, reads, writes, back } = this.#held;
-    return this.#bound - (names + reads + writes + back) > Math.min(kept, this.#bound - 1);
+    return this.#bound - (names + reads + writes + back) > (isBeside ? 0 : Math.min(kept, this.#bound - 1));
   }
 
   /** The last one is left to names: where the server takes no more, they would wait for a transfer to end. */
-  #findIdle(lane: Lane): FtpSession | undefined {
-    const left = lane === 'names' || lane === 'back' || this.#held.names > 0 ? 0 : Math.min(1, this.#bound - 1);
+  #findIdle(lane: Lane, isBeside: boolean): FtpSession | undefined {
+    const isLeftNone = isBeside || lane === 'names' || lane === 'back' || this.#held.names > 0;
+    const left = isLeftNone ? 0 : Math.min(1, this.#bound - 1);
     while (this.#idle.length > left) {
       const { session, timer } = this.#idle.pop() ?? {};
       clearTimeout(timer);
@@ -223,6 +237,10 @@ export class SessionPool {
     timer.unref();
     this.#idle.push({ session, timer });
   }
+}
+
+function tooFew(): AppError {
+  return new AppError('FAILED_PRECONDITION', 'the server takes too few connections to read a file and do something else meanwhile');
 }
 
 function borrow({ session, gate }: Lent): Promise<Lease> {
