@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
-import { memoryBytes, ownBytes } from '@wharf/pace';
+import { memoryBytes, takenBytes } from '@wharf/pace';
 import { readImageHeader } from './image-header.ts';
 import type { PictureAnswer, PictureRequest } from './picture-process.ts';
 import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
@@ -205,9 +205,9 @@ function excessOf(
   return isRoomTaken() && hands.every(({ bytes }) => bytes <= hand.bytes) ? noRoom() : undefined;
 }
 
-/** What is left of the memory of this process's container, or of the machine, beside what it has for itself. */
+/** What is left of the memory of this process's container, or of the machine, beside what it and the rclone that it has started have for themselves. */
 function memoryLeft(): number {
-  return memoryBytes() * (1 - FREE_PART) - ownBytes();
+  return memoryBytes() * (1 - FREE_PART) - takenBytes();
 }
 
 /** Looks at what the process holds, where the system tells. @returns ends the watch */
