@@ -10,7 +10,7 @@ export { giveWay } from './give-way.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
-export { childrenBytes, memoryBytes, ownBytes } from './memory-bytes.ts';
+export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.ts';
 export { createPace, forOwner, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';

@@ -12,21 +12,27 @@ export function ownBytes(): number {
   return bytesOf('self');
 }
 
-/** The same of the processes that this one has begun, with those that they have; 0 where the system does not name them. @param without which do not count */
-export function childrenBytes(without: ReadonlySet<number>, of = process.pid): number {
-  const children = read(`/proc/${of}/task/${of}/children`).split(' ').filter(Boolean).map(Number);
-  const counted = children.filter((child) => !without.has(child));
-  return counted.reduce((sum, child) => sum + bytesOf(child) + childrenBytes(without, child), 0);
+/** Those that this process has started, and that may take much of the same memory. */
+const counted = new Set<number>();
+
+/** Has a process that we have started count in {@link takenBytes}. @param ended aborted when it has ended */
+export function countProcess(pid: number, ended: AbortSignal): void {
+  if (ended.aborted) return;
+  counted.add(pid);
+  ended.addEventListener('abort', () => counted.delete(pid), { once: true });
+}
+
+/** As {@link ownBytes}, together with the processes that count. */
+export function takenBytes(): number {
+  let bytes = ownBytes();
+  for (const pid of counted) bytes += bytesOf(pid);
+  return bytes;
 }
 
 function bytesOf(process: number | 'self'): number {
-  return Number(/^RssAnon:\s*(\d+)/m.exec(read(`/proc/${process}/status`))?.[1] ?? 0) * 1024;
-}
-
-function read(path: string): string {
   try {
-    return readFileSync(path, 'latin1');
+    return Number(/^RssAnon:\s*(\d+)/m.exec(readFileSync(`/proc/${process}/status`, 'latin1'))?.[1] ?? 0) * 1024;
   } catch {
-    return '';
+    return 0;
   }
 }

@@ -229,6 +229,15 @@ describe('an upload in parts', () => {
     expect((await call('GET', `status?upload_id=${upload}`, { as })).code).toBe(404);
   });
 
+  it('is refused where it is to heed If-Match: it would replace the file whatever that is by then', async () => {
+    const headers = { 'If-Match': '"known"' };
+    const refusal = { code: 400, message: expect.stringContaining('If-Match') };
+    expect(await init('/l/matched', { headers })).toMatchObject(refusal);
+    const id = await begin('/l/matched');
+    expect(await end('complete', id, { headers })).toMatchObject(refusal);
+    expect((await end('abort', id)).code).toBe(200);
+  });
+
   it('needs a right to upload there, a storage that takes parts, and the setting', async () => {
     const as = await installation.login({ id: 8, permission: 0 });
     expect(await init('/l/x', { as })).toMatchObject({ code: 403 });

@@ -248,6 +248,11 @@ describe('tus', () => {
     expect((await readdir(folder, { recursive: true })).filter((name) => name.includes('draft-'))).toEqual([]);
   });
 
+  it('is refused where it is to heed If-Match', async () => {
+    const headers = { 'File-Path': '/l/matched', 'Upload-Length': '4', 'If-Match': '"known"' };
+    expect((await send('POST', '/api/fs/tus', headers)).status).toBe(400);
+  });
+
   it('stays while its storage is switched off', async () => {
     await mkdir(`${installation.dir}/switched`);
     const addition = JSON.stringify({ root_folder_path: `${installation.dir}/switched` });

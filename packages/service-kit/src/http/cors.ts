@@ -12,6 +12,7 @@ const API_HEADERS = [
   'As-Task',
   'Overwrite',
   'If-Match',
+  'If-None-Match',
   'Last-Modified',
   'Password',
   'X-File-Md5',

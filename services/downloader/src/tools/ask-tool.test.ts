@@ -6,7 +6,7 @@ import { createAskTool } from './ask-tool.ts';
 
 const HALF = 'x'.repeat(64 * 1024);
 
-it('long answers of tools are read one at a time, and short ones beside them', async () => {
+it('long answers of a tool are read one at a time, and short ones and those of others beside them', async () => {
   let unfinished: ServerResponse | undefined;
   const tool = await startHttpServer((request, response) => {
     if (request.url === '/short') return void response.end('short');
@@ -15,6 +15,8 @@ it('long answers of tools are read one at a time, and short ones beside them', a
     else response.end(HALF);
   });
   onTestFinished(() => tool.stop());
+  const other = await startHttpServer((_request, response) => void response.end(HALF + HALF));
+  onTestFinished(() => other.stop());
   const client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), { maxConnections: 8 });
   onTestFinished(() => client.close());
   let readBytes = 0;
@@ -42,6 +44,7 @@ it('long answers of tools are read one at a time, and short ones beside them', a
   await waitFor('the first one to be read', () => readBytes > HALF.length / 2);
   const others = ['/second', '/third'].map(asked);
   for (let each = 0; each < 20; each += 1) await asked('/short');
+  for (let each = 0; each < 3; each += 1) await ask(new URL(other.url), { method: 'GET' });
   expect(new Set(ended)).toEqual(new Set(['/short']));
   unfinished?.end();
   await Promise.all([first, ...others]);

@@ -31,8 +31,10 @@ const TIMEOUT_MS = 4_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** A download has about 50 values. All tools answer in JSON, or in a word. */
 const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 100_000 } as const;
-/** An answer of one download has a few KiB. Longer ones are taken one at a time, those of several tools by turns: parsing them cannot be divided. */
+/** An answer of one download has a few KiB. Longer ones are taken one at a time of each tool, by turns: parsing them cannot be divided. */
 const SHORT_BYTES = 32 * 1024;
+/** Each with one answer: a tool that stands still in the middle of its own does not keep another one waiting. */
+const TOOLS_AT_A_TIME = 2;
 /** After a long answer the next one waits a millisecond for so many of its bytes: a few times what it takes to parse the dearest ones. */
 const REST_BYTES_PER_MS = 16 * 1024;
 
@@ -41,7 +43,7 @@ type LongTurn = (signal: AbortSignal) => Promise<(bytes: number) => void>;
 
 /** @param client with the policy for addresses from the admin. */
 export function createAskTool(client: GuardedClient): AskTool {
-  const inTurn = createFairPlaces(1);
+  const inTurn = createFairPlaces(TOOLS_AT_A_TIME);
   const longTurnOf =
     (host: string): LongTurn =>
     async (signal) => {

@@ -40,6 +40,12 @@ export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
   return size;
 }
 
+/** For uploads in parts, which replace the file whatever it is by then. @throws AppError INVALID_ARGUMENT */
+export function requireNoIfMatch(headers: IncomingHttpHeaders): void {
+  if (headers['if-match'] !== undefined)
+    throw new AppError('INVALID_ARGUMENT', 'If-Match: an upload in parts cannot heed it; put the whole file');
+}
+
 /** @see RFC 9110, 14.5: a server that does not take parts refuses them. */
 function isPart(range: string | undefined): boolean {
   if (range === undefined) return false;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
-import { childrenBytes, memoryBytes, ownBytes } from '@wharf/pace';
+import { memoryBytes, takenBytes } from '@wharf/pace';
 import { readImageHeader } from './image-header.ts';
 import type { PictureAnswer, PictureRequest } from './picture-process.ts';
 import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
@@ -22,8 +22,8 @@ export interface PictureMaker {
 export interface PictureLimits {
   readonly timeoutMs?: number;
   readonly maxProcessBytes?: number;
-  /** What the processes for pictures, these, may hold together right now. */
-  readonly roomBytes?: (pictures: ReadonlySet<number>) => number;
+  /** What the processes for pictures may hold together right now. */
+  readonly roomBytes?: () => number;
 }
 
 const MAX_PROCESSES = 2;
@@ -55,7 +55,6 @@ interface Hand {
 export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   const { timeoutMs = MAKE_TIMEOUT_MS, maxProcessBytes = MAX_PROCESS_BYTES, roomBytes = memoryLeft } = limits;
   const hands: Hand[] = [];
-  const processes = new Set<number>();
   const waiting: Job[] = [];
   let nextId = 1;
   let isClosed = false;
@@ -81,7 +80,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     hand.timer = setTimeout(() => give(hand, new AppError('DEADLINE_EXCEEDED', 'the picture took too long')), timeoutMs);
     hand.unwatch = watchMemory(hand.child, (bytes) => {
       hand.bytes = bytes;
-      const excess = excessOf(hand, hands, { maxProcessBytes, roomBytes: () => roomBytes(processes), drop });
+      const excess = excessOf(hand, hands, { maxProcessBytes, roomBytes, drop });
       if (excess) give(hand, excess);
     });
     hand.child.send({ id: job.id, image: job.image } satisfies PictureRequest, (error) => {
@@ -116,7 +115,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   };
   /** Undefined: the system gives no process, or no file handle for one. */
   const addHand = (): Hand | undefined => {
-    const child = startProcess(processes);
+    const child = startProcess();
     if (!child) return undefined;
     const hand: Hand = { child, job: undefined, timer: undefined, bytes: 0, unwatch: () => {} };
     hands.push(hand);
@@ -150,8 +149,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   };
 }
 
-/** @param running has its id until it has ended, which takes a moment once it is told to */
-function startProcess(running: Set<number>): ChildProcess | undefined {
+function startProcess(): ChildProcess | undefined {
   try {
     const child = fork(new URL('./picture-process.ts', import.meta.url), {
       // Nothing of ours: no settings, no secrets.
@@ -160,11 +158,7 @@ function startProcess(running: Set<number>): ChildProcess | undefined {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    const { pid } = child;
-    if (pid !== undefined) {
-      running.add(pid);
-      return child.once('exit', () => running.delete(pid));
-    }
+    if (child.pid !== undefined) return child;
     // It tells why in a moment, and cannot be sent anything.
     child.on('error', () => undefined);
   } catch {
@@ -203,18 +197,17 @@ function lost(cause: unknown): AppError {
 function excessOf(
   hand: Hand,
   hands: readonly Hand[],
-  limits: { readonly maxProcessBytes: number; readonly roomBytes: () => number; readonly drop: (hand: Hand) => void },
+  { maxProcessBytes, roomBytes, drop }: Required<Omit<PictureLimits, 'timeoutMs'>> & { readonly drop: (hand: Hand) => void },
 ): AppError | undefined {
-  const { maxProcessBytes, roomBytes, drop } = limits;
   if (hand.bytes > maxProcessBytes) return new AppError('QUOTA_EXCEEDED', 'the picture needs too much memory');
   const isRoomTaken = () => hands.reduce((sum, { bytes }) => sum + bytes, 0) > roomBytes();
   if (isRoomTaken()) for (const idle of hands.filter(({ job }) => job === undefined)) drop(idle);
   return isRoomTaken() && hands.every(({ bytes }) => bytes <= hand.bytes) ? noRoom() : undefined;
 }
 
-/** What is left of the memory of this process's container, or of the machine, beside what it and its other children, as rclone, have for themselves. */
-function memoryLeft(pictures: ReadonlySet<number>): number {
-  return memoryBytes() * (1 - FREE_PART) - ownBytes() - childrenBytes(pictures);
+/** What is left of the memory of this process's container, or of the machine, beside what it and the rclone that it has started have for themselves. */
+function memoryLeft(): number {
+  return memoryBytes() * (1 - FREE_PART) - takenBytes();
 }
 
 /** Looks at what the process holds, where the system tells. @returns ends the watch */

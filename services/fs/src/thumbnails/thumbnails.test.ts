@@ -84,12 +84,13 @@ it('C17: who asks for many thumbnails of a storage that stands still holds half 
   expect((await outcomes).flatMap(({ status }, index) => (status === 'rejected' ? [] : [index]))).toEqual([200]);
 });
 
-it('files of all storages together are held in so many bytes, however many storages there are, and large ones leave room for small ones', async () => {
-  const MIB = 1024 * 1024;
+const MIB = 1024 * 1024;
+
+/** Storages of which no read ends before those who ask are gone, and what counts their reads. */
+async function openStanding(picture: Buffer) {
   const stored = new MemoryDriver();
-  await put(stored, '/big.png', pngOf(300, 200));
-  const [path, small] = [at('/big.png'), await stored.stat(at('/big.png'))];
-  const big = { ...small, sizeBytes: 64 * MIB };
+  await put(stored, '/big.png', picture);
+  const path = at('/big.png');
   const gone = new AbortController();
   let reads = 0;
   const standing = decorated({
@@ -103,14 +104,34 @@ it('files of all storages together are held in so many bytes, however many stora
   onTestFinished(() => maker.close());
   const onError = (error: unknown) => expect.unreachable(String(error));
   const thumbnails = createThumbnails({ maker, defaultFolder: undefined, heldBytes: 128 * MIB, onError });
-  const ask = (id: number, driver: StorageDriver, entry: Entry) => {
+  const ask = (id: number, driver: StorageDriver, entry: Entry, caller = 'one') => {
     const mount = { storage: storageRecord({ _id: id }), definition: memoryDriver, thumbnails: undefined, driver: async () => driver };
-    return thumbnails.get(mount, path, entry, true, { signal: gone.signal, caller: 'one' });
+    return thumbnails.get(mount, path, entry, true, { signal: gone.signal, caller });
   };
+  return { stored, standing, entry: await stored.stat(path), ask, gone, countReads: () => reads };
+}
+
+it('files of all storages together are held in so many bytes, however many storages there are, and large ones leave room for small ones', async () => {
+  const { stored, standing, entry, ask, gone, countReads } = await openStanding(pngOf(300, 200));
+  const big = { ...entry, sizeBytes: 64 * MIB };
   const asked = Promise.allSettled(Array.from({ length: 10 }, (_, index) => ask(index + 1, standing, big)));
-  await expect.poll(() => reads).toBe(1);
-  expect(readImageHeader(Buffer.from(await ask(11, stored, small)))).toMatchObject({ width: 144 });
+  await expect.poll(countReads).toBe(1);
+  expect(readImageHeader(Buffer.from(await ask(11, stored, entry)))).toMatchObject({ width: 144 });
   gone.abort();
   await asked;
-  expect(reads).toBe(1);
+  expect(countReads()).toBe(1);
+});
+
+it('photos of a storage that answers do not wait for those of two that stand still', async () => {
+  const photo = Buffer.concat([pngOf(300, 200), Buffer.alloc(5 * MIB)]);
+  const { stored, standing, entry, ask, gone, countReads } = await openStanding(photo);
+  const versions = [1, 2, 3, 4].map((second) => ({ ...entry, sizeBytes: 12 * MIB, modifiedAt: new Date(second * 1000) }));
+  const callers = ['one', 'two'];
+  const asked = Promise.allSettled(
+    [1, 2].flatMap((id) => versions.map((version, index) => ask(id, standing, version, callers[index % callers.length]))),
+  );
+  await expect.poll(countReads).toBe(4);
+  expect(readImageHeader(Buffer.from(await ask(3, stored, entry)))).toMatchObject({ width: 144 });
+  gone.abort();
+  await asked;
 });

@@ -71,8 +71,8 @@ export function createThumbnails({
 
   // Half of it holds any file.
   const size = Math.max(heldBytes, 2 * MAX_INPUT_BYTES);
-  const held = createLane({ size, share: size / 2, waitMs: READ_TIMEOUT_MS });
-  /** A storage that hangs has no more than half of what is held. */
+  const held = createLane({ size, share: size / 4, waitMs: READ_TIMEOUT_MS });
+  /** A storage that hangs has no more than a quarter of what is held, or one file. */
   const holding = <Result>(bytes: number, { storage, until }: Wanted, work: () => Promise<Result>): Promise<Result> =>
     held.run({ caller: `${storage}`, signal: until, ...(bytes > LARGE_BYTES && { isPatient: true }) }, work, bytes);
   const cacheOf = (mount: Mount): ThumbnailCache | undefined => {

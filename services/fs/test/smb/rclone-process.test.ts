@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { ensureCommand, isAvailable, isMissing } from '@wharf/harness';
+import { ownBytes, takenBytes } from '@wharf/pace';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NO_EGRESS } from '../../src/driver-contract/open-context.ts';
 import { RcloneClient } from '../../src/drivers/rclone/client.ts';
@@ -100,6 +101,15 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
       code: 'STORAGE_UNAVAILABLE',
       message: expect.stringContaining('of memory'),
     });
+  });
+
+  it('counts as memory that is taken, until it ends', async () => {
+    const besideBytes = () => takenBytes() - ownBytes();
+    const before = besideBytes();
+    const process = await started();
+    expect(besideBytes() - before).toBeGreaterThan(4 * 1024 ** 2);
+    process.kill();
+    await vi.waitFor(() => expect(besideBytes() - before).toBeLessThan(4 * 1024 ** 2), { timeout: 30_000 });
   });
 
   it('is started again after its end, with another password, and not at once where it ends soon', async () => {

@@ -6,6 +6,7 @@ import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { AppError } from '@wharf/errors';
+import { countProcess } from '@wharf/pace';
 import { type ConnectTo, openWebWay } from './web-way.ts';
 
 /** A `rclone rcd` that answers. */
@@ -133,6 +134,7 @@ export async function startRcd(connect: ConnectTo, program = 'rclone', mostBytes
     kill();
     throw error;
   });
+  countProcess(pid, ended.signal);
   boundMemory(pid, mostBytes, ended.signal, () => {
     kill();
     ended.abort(
