@@ -14,7 +14,8 @@ const STORE_FOLDER = 'store';
 const SECRET_BYTES = 48;
 const MIN_SECRET_LENGTH = 32;
 
-const noteShape = z.object({ id: z.string().nullable(), version: z.int(), is_backup: z.boolean().optional() });
+/** Without an id it is of a backup of a folder that had no note: its store is there, and was not asked. */
+const noteShape = z.object({ id: z.string().nullish(), version: z.int(), is_backup: z.boolean().optional() });
 
 /** The folder that a Wharf on one machine keeps everything in. */
 export interface DataDir {
@@ -78,8 +79,9 @@ async function noteOf(path: string): Promise<StoreNote> {
   return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null, isBackup: data.is_backup === true };
 }
 
-/** What `store.json` says in a backup of its folder. @param text what it says there; damaged, it is refused where the backup is started */
-export function noteOfBackup(text: string): string {
+/** What `store.json` says in a backup of a data folder, also of one that an earlier version left without. Damaged, it is refused where the backup is started. */
+export async function noteOfBackup(dataDir: string): Promise<string> {
+  const text = (await readIfThere(join(dataDir, NOTE_FILE))) ?? JSON.stringify({ version: UNVERSIONED });
   const { data } = noteShape.safeParse(parse(text));
   return data === undefined ? text : `${JSON.stringify({ ...data, is_backup: true })}\n`;
 }

@@ -63,6 +63,8 @@ export async function prepareStore(store: StoreConnection, note?: StoreNote, mig
     found = (await read()) ?? fresh;
   }
   if (found.version > latest) throw newerData('the store says', found.version, latest);
+  // Files may have come since: what there is of each user is counted anew.
+  if (note?.isBackup) await store.collection('quota_ledgers').deleteMany({});
   for (const { to, run } of migrations) {
     if (to <= found.version) continue;
     await run(store);

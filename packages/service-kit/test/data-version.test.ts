@@ -4,7 +4,7 @@ import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Migration } from '../src/data-version.ts';
-import { connectStore, openDataDir, prepareStore, type StoreConnection } from '../src/index.ts';
+import { connectStore, noteOfBackup, openDataDir, prepareStore, type StoreConnection } from '../src/index.ts';
 
 let dir: TempDir;
 let engine: EmbeddedMongo | undefined;
@@ -76,6 +76,30 @@ describe('the store of a data folder', () => {
     await stop();
     const again = await start();
     expect(await prepareStore(store, again.note)).toBe(id);
+  });
+
+  it('of a backup does not know what users have stored since, also of one that has no note', async () => {
+    const first = await start();
+    await first.keepStoreId(await prepareStore(store, first.note));
+    await addUser();
+    const known = () => store.collection('quota_ledgers').countDocuments();
+    await store.collection('quota_ledgers').insertOne({ held_bytes: 1 });
+    for (const lacksNote of [false, true]) {
+      if (lacksNote) await rm(join(dir.path, 'store.json'));
+      const note = await noteOfBackup(dir.path);
+      await stop();
+      await writeFile(join(dir.path, 'store.json'), note);
+      const restored = await start();
+      expect(restored.note).toMatchObject({ isBackup: true, isFirstStart: false });
+      const id = await prepareStore(store, restored.note);
+      expect(await known()).toBe(0);
+      await restored.keepStoreId(id);
+      await stop();
+      const again = await start();
+      await store.collection('quota_ledgers').insertOne({ held_bytes: 1 });
+      await prepareStore(store, again.note);
+      expect(await known()).toBe(1);
+    }
   });
 
   it('is not guessed where the note cannot be read', async () => {

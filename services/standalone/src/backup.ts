@@ -1,4 +1,4 @@
-import { access, type FileHandle, open, readdir, readFile, rm } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '@wharf/embedded-mongo';
@@ -56,7 +56,7 @@ export async function tellBackup({ dataDir, filesDir, mongoUrl, secret }: Backup
  * Writes what Wharf keeps in a data folder into one archive (0600), also while a Wharf runs on it. The file is there whole or not at all; one
  * that was there before is replaced. Nothing but the archive and, for a moment, the copy of the store takes room.
  *
- * The store comes first: what it knows of has been written before.
+ * The store comes before all that it knows of: that has been written before.
  *
  * @returns the names of what is in it
  * @throws AppError FAILED_PRECONDITION when there is no data folder, or its store cannot be opened
@@ -70,9 +70,9 @@ async function backUp(dataDir: string, file: string): Promise<string[]> {
 }
 
 async function* membersOf(dataDir: string): AsyncGenerator<TarMember> {
+  // Unpacked first: what was not unpacked to its end must not look like a folder that never was a backup.
+  yield memberWith(NOTE, await noteOfBackup(dataDir));
   yield memberOf(`${STORE}/store.sqlite`, await taken(await copyOfStore(join(dataDir, STORE))));
-  const note = join(dataDir, NOTE);
-  if (await isThere(note)) yield memberWith(NOTE, noteOfBackup(await readFile(note, 'utf8')));
   const secret = await openIfThere(join(dataDir, SECRET));
   if (secret) yield memberOf(SECRET, secret);
   if (await isThere(join(dataDir, SEARCH_INDEX))) yield memberOf(SEARCH_INDEX, await taken(await copyOfIndex(join(dataDir, SEARCH_INDEX))));
