@@ -14,7 +14,7 @@ export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.
 export { createPace, forOwner, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
-export { isHugePattern } from './pattern-cost.ts';
+export { createPatternBound, isHugePattern } from './pattern-cost.ts';
 export { createPlainServer } from './plain-server.ts';
 export { isYounger, lasts } from './set-clocks.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';

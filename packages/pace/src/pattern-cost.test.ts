@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { patternSteps } from './pattern-cost.ts';
+import { createPatternBound, isHugePattern, patternSteps } from './pattern-cost.ts';
 
 it.each([
   ['', 0],
@@ -45,4 +45,22 @@ it('tables of Unicode count more', () => {
 it('is linear in the length of a pattern', () => {
   for (const part of ['(', '[', '{', '{1', '\\', '\\Q', '\\p{', '(?', '[[:', ')'])
     expect(patternSteps(part.repeat(20_000))).toBeGreaterThanOrEqual(0);
+});
+
+it.each([
+  ['ranges in one class', `(?i)[${'a-\u{1e900}'.repeat(240)}]`, true],
+  ['ranges of classes', `(?i:${'[B-\\x{1e942}]'.repeat(70)})`, true],
+  ['ranges of a script', `(?im)${'[a-\u9fa5]'.repeat(100)}`, true],
+  ['ranges whose case counts', `[${'a-\u{1e900}'.repeat(240)}]`, false],
+  ['a range that is repeated', '(?i)^[\u4e00-\u9fa5]{1,30} - s\\d+e\\d+ [a-z0-9-]+$', false],
+  ['short ranges', `(?i)${'[a-z]'.repeat(190)}`, false],
+])('of %s a pattern is huge, or not', (_, pattern, isHuge) => expect(isHugePattern(pattern)).toBe(isHuge));
+
+it.each([
+  ['tables', `(?i)${'\\p{L}'.repeat(60)}`, 16],
+  ['ranges', '(?i)[\\x{100}-\\x{1e000}]', 31],
+  ['a table each', '(?i)^\\p{L}{2}[a-z]+\\.tmp$', 200],
+])('of patterns of %s that are compiled together some are too many', (_, pattern, most) => {
+  const isHuge = createPatternBound();
+  expect(Array.from({ length: 200 }, () => isHuge(pattern)).filter((is) => !is)).toHaveLength(most);
 });

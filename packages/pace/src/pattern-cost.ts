@@ -11,8 +11,37 @@ const LONG_ESCAPE = /\\(?:[pP](?:\{[^}]{0,99}\}|.)|x\{[^}]{0,99}\}|Q(?:(?!\\E)[\
 const CLASS = /\[\^?\]?(?:\\.|[^\]\\])*\]?/suy;
 const ANY = /\\?[\s\S]/uy;
 
+/** What ignores letter case, `(?i)`, has each character of its ranges looked up; so many take about as long as an instruction. */
+const FOLDED_PER_STEP = 400;
+const IGNORES_CASE = /\(\?[A-Za-z]*i/;
+const RANGE = /(\\x\{[^}]{0,9}\}|[\s\S])-(\\x\{[^}]{0,9}\}|[\s\S])/gu;
+/** The first and the last character of which there is one in another case. */
+const FOLDS = { first: 0x41, last: 0x1_e943 } as const;
+/** Patterns that are compiled together, in one turn, have so much of tables and ranges at most: 0.2 s. */
+const MAX_SLOW_STEPS = 8 * MAX_STEPS;
+
 /** Whether a pattern looks so large that it must not even be compiled. The longer it is, the longer this takes: bound it before. */
-export const isHugePattern = (pattern: string): boolean => patternSteps(pattern) > MAX_STEPS;
+export const isHugePattern = (pattern: string): boolean => patternSteps(pattern) + foldedSteps(pattern) > MAX_STEPS;
+
+/** Tells the same of patterns that are compiled together, one by one, and of all from the one with which they take too long. */
+export function createPatternBound(): (pattern: string) => boolean {
+  let slowSteps = 0;
+  return (pattern) => {
+    slowSteps += TABLE_STEPS * countTables(pattern) + foldedSteps(pattern);
+    return slowSteps > MAX_SLOW_STEPS || isHugePattern(pattern);
+  };
+}
+
+/** However small its program becomes: 240 ranges in one class take 1.6 s. */
+function foldedSteps(pattern: string): number {
+  if (!IGNORES_CASE.test(pattern)) return 0;
+  let characters = 0;
+  for (const [, first = '', last = ''] of pattern.matchAll(RANGE))
+    characters += Math.max(0, Math.min(codeOf(last), FOLDS.last) - Math.max(codeOf(first), FOLDS.first));
+  return characters / FOLDED_PER_STEP;
+}
+
+const codeOf = (text: string) => (text.length > 2 ? Number.parseInt(text.slice(3), 16) || 0 : (text.codePointAt(0) ?? 0));
 
 /**
  * About how many instructions a pattern in RE2's syntax becomes, told from its text. A thousand characters may become 400,000: to compile them, even

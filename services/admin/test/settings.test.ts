@@ -56,6 +56,11 @@ describe('reading settings', () => {
     });
   });
 
+  it('are not asked for by the thousand', async () => {
+    const keys = Array.from({ length: 301 }, () => 'version');
+    expect(await errorOf(replica.admin.getSettings({ keys }, replica.as()))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
   it('answers factory values with a fresh token, and stores nothing', async () => {
     await save(setting('site_title', 'Quay'));
     const tokens = await Promise.all(

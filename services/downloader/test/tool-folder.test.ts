@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type ToolFile, type ToolFolder, toolFolder } from '../src/tools/tool-folder.ts';
+import { isSameFolder, type ToolFile, type ToolFolder, toolFolder } from '../src/tools/tool-folder.ts';
 
 let dir: TempDir;
 let task: ToolFolder;
@@ -258,4 +258,9 @@ it('C18: a tree of any depth is removed, and of one that is too deep nothing is 
   await expect(task.walk('d')).rejects.toThrow('too deep');
   await task.remove();
   await expect(access(folder)).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('a path of megabytes that a tool says is no folder of ours', () => {
+  expect(isSameFolder(`${'/a'.repeat(1_000_000)}${'/b/..'.repeat(400_000)}`, '/a')).toBe(false);
+  expect(isSameFolder('/a/b//', '/a/b')).toBe(true);
 });

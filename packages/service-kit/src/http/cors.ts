@@ -3,6 +3,8 @@ import { ERROR_NAME_HEADER } from './error-name.ts';
 
 /** A day; browsers take less if they want to. */
 const PREFLIGHT_AGE_S = 86_400;
+/** The longest name of a host has 253 characters. */
+const MAX_ORIGIN_LENGTH = 512;
 
 const API_HEADERS = [
   'Authorization',
@@ -91,7 +93,8 @@ export function createCors(origins: readonly string[]): Cors {
       const { origin, host, authorization } = headers;
       if (origin === undefined || authorization !== undefined || allowed.has('*') || allowed.has(origin)) return false;
       if (headers['sec-fetch-site'] === 'same-origin') return false;
-      const own = URL.parse(origin);
+      // Of a name of 30,000 characters it takes 40 ms.
+      const own = origin.length > MAX_ORIGIN_LENGTH ? null : URL.parse(origin);
       // Programs and extensions of a browser are no pages that somebody was led to.
       if (own && !['http:', 'https:'].includes(own.protocol)) return false;
       // A proxy may have ended the TLS of which the origin tells.

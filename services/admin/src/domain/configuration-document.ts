@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace, listOf, type Pace, parseJson } from '@wharf/pace';
+import { brokenBound, createPace, listOf, type Pace, parseJson } from '@wharf/pace';
 import { z } from 'zod';
 
 /** The name by which a file says that it is ours. */
@@ -129,6 +129,8 @@ export interface ConfigurationDocument {
 }
 
 const MAX_RECORDS = 100_000;
+/** As of the whole file: what is encrypted was not counted with it. */
+const SECRETS_BOUNDS = { maxDepth: 64, maxValues: 50_000 } as const;
 
 /**
  * Reads a file. Others have their turn in between.
@@ -164,6 +166,7 @@ export async function readDocument(json: string, signal?: AbortSignal): Promise<
 
 /** What was encrypted. @throws AppError INVALID_ARGUMENT */
 export function readSecrets(json: string): DocumentSecrets {
+  if (brokenBound(Buffer.from(json), SECRETS_BOUNDS)) throw new AppError('INVALID_ARGUMENT', 'the secrets are too many');
   const parsed = secretsShape.safeParse(parseJson(json));
   if (!parsed.success) throw new AppError('INVALID_ARGUMENT', `the secrets cannot be read: ${problemOf(parsed.error)}`);
   return parsed.data;

@@ -29,8 +29,14 @@ describe('findBadPattern', () => {
   it('C19: refuses one that would become a huge program before it is compiled', () => {
     const compile = vi.spyOn(RE2JS, 'compile');
     onTestFinished(() => compile.mockRestore());
-    for (const line of ['(x*){1000}'.repeat(100), 'x{1000}'.repeat(142)])
+    for (const line of ['(x*){1000}'.repeat(100), 'x{1000}'.repeat(142), `(?i)[${'a-\u{1e900}'.repeat(240)}]`])
       expect(findBadPattern(line, 3)?.reason).toBe('the pattern is too complex');
     expect(compile).not.toHaveBeenCalled();
+  });
+
+  it('C19: refuses patterns that take long together', () => {
+    const line = `(?i)${'\\p{L}'.repeat(60)}`;
+    expect(findBadPattern(`${line}\n`.repeat(16), 200)).toBeUndefined();
+    expect(findBadPattern(`${line}\n`.repeat(17), 200)?.reason).toBe('the pattern is too complex');
   });
 });

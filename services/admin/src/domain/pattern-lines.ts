@@ -1,4 +1,4 @@
-import { isHugePattern } from '@wharf/pace';
+import { createPatternBound } from '@wharf/pace';
 import { RE2JS } from 're2js';
 
 /** Longer patterns cost every listing and every error message. */
@@ -19,16 +19,17 @@ export function findBadPattern(text: string, maxLines: number): BadPattern | und
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))
     .filter((line) => line !== '');
+  const isHuge = createPatternBound();
   for (const [place, line] of lines.entries()) {
-    const reason = place >= maxLines ? `there may be ${maxLines} patterns at most` : whyNoPattern(line);
+    const reason = place >= maxLines ? `there may be ${maxLines} patterns at most` : whyNoPattern(line, isHuge);
     if (reason !== undefined) return { line, reason };
   }
   return undefined;
 }
 
-function whyNoPattern(line: string): string | undefined {
+function whyNoPattern(line: string, isHuge: (line: string) => boolean): string | undefined {
   if (line.length > MAX_PATTERN_CHARS) return `a pattern may have ${MAX_PATTERN_CHARS} characters at most`;
-  if (isHugePattern(line)) return TOO_COMPLEX;
+  if (isHuge(line)) return TOO_COMPLEX;
   try {
     return RE2JS.compile(line).programSize() > MAX_PROGRAM_SIZE ? TOO_COMPLEX : undefined;
   } catch (error) {

@@ -53,4 +53,10 @@ describe('shadowedBy', () => {
   ])('a rule at %s replaces %j', (path, shadowed) => {
     expect(shadowedBy(path, rules)).toEqual(shadowed);
   });
+
+  it('of many rules inside each other the nearest are named', () => {
+    const paths = Array.from({ length: 2_000 }, (_, index) => '/a'.repeat(index + 1));
+    const shadowed = shadowedBy('/a'.repeat(2_001), new Set(paths));
+    expect(shadowed).toEqual(['/a'.repeat(1_999), '/a'.repeat(2_000)]);
+  });
 });

@@ -13,6 +13,8 @@ const MAX_HIDE_LINES = 200;
 const MAX_TEXT_BYTES = 64 * 1024;
 const MAX_PASSWORD_BYTES = 1_024;
 const MAX_USERS = 1_000;
+/** Of two thousand rules inside each other each would name all above, gigabytes together. */
+const MAX_SHADOWS_LENGTH = 8_192;
 
 /** Reads what a client sent as a rule. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
 export function parseRuleFields(given: RuleFields): RuleFields {
@@ -49,12 +51,19 @@ export async function requireKnownUsers(
   throw new AppError('INVALID_ARGUMENT', `${field}: there is no user with the id ${stranger}`, { details: { field } });
 }
 
-/** The paths of the rules above a path, from the top down: a nearer rule replaces them, it does not add to them. */
+/**
+ * The paths of the rules above a path, from the top down: a nearer rule replaces them, it does not add to them. Of many the nearest, which have
+ * MAX_SHADOWS_LENGTH characters together.
+ */
 export function shadowedBy(path: string, rulePaths: ReadonlySet<string>): string[] {
   const shadowed: string[] = [];
+  let room = MAX_SHADOWS_LENGTH;
   for (let above = path; above !== '/'; ) {
     above = above.slice(0, above.lastIndexOf('/')) || '/';
-    if (rulePaths.has(above)) shadowed.unshift(above);
+    if (!rulePaths.has(above)) continue;
+    room -= above.length;
+    if (room < 0) break;
+    shadowed.unshift(above);
   }
   return shadowed;
 }

@@ -176,9 +176,12 @@ function withoutControlFiles(names: readonly string[]): string[] {
   return results.length > 0 ? results : [...names];
 }
 
-/** Whether two texts mean the same folder: some put slashes at the end. */
+/** The system takes no longer path. */
+const MAX_PATH_LENGTH = 4_096;
+
+/** Whether two texts mean the same folder: some put slashes at the end. A tool may say one of megabytes, of which each `..` has Node copy what is before it. */
 export function isSameFolder(left: string, right: string): boolean {
-  return resolve(left) === resolve(right);
+  return Math.max(left.length, right.length) <= MAX_PATH_LENGTH && resolve(left) === resolve(right);
 }
 
 /** Goes down from a held folder, step by step, and closes what it opens when `use` is through. */

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import { isHugePattern } from '@wharf/pace';
+import { createPatternBound } from '@wharf/pace';
 import { parseVirtualPath } from '@wharf/paths';
 import type { ExplainAccessRequest, ExplainAccessResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
@@ -29,7 +29,8 @@ const MAX_PATTERN_CHARS = 1_000;
 /** A rule has its path for itself, and a rule that is edited may move. */
 function withDraft({ records }: RuleBook, draft: RuleRecord): RuleBook {
   const lines = draft.hide.split('\n').filter((line) => line.trim() !== '');
-  if (lines.length > MAX_PATTERNS || lines.some((line) => line.length > MAX_PATTERN_CHARS || isHugePattern(line)))
+  const isHuge = createPatternBound();
+  if (lines.length > MAX_PATTERNS || lines.some((line) => line.length > MAX_PATTERN_CHARS || isHuge(line)))
     throw new AppError('INVALID_ARGUMENT', 'hide: there are too many patterns, or one is too complex', { details: { field: 'hide' } });
   return createRuleBook([...records.filter(({ _id, path }) => _id !== draft._id && path !== draft.path), draft]);
 }

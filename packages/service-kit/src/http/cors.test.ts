@@ -1,0 +1,14 @@
+import type { IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { createCors } from './cors.ts';
+
+const isForeign = (name: string) => {
+  const headers = { origin: `http://${name}`, host: name };
+  return createCors([]).isForeign({ headers } as IncomingMessage, 'http://site.example');
+};
+
+it('no page has a name that is longer than any: what it means is not looked at', () => {
+  expect(isForeign('a.example')).toBe(false);
+  expect(isForeign(`${'a.'.repeat(120)}example`)).toBe(false);
+  expect(isForeign(`${'a.'.repeat(300)}example`)).toBe(true);
+});
