@@ -59,6 +59,7 @@ export type { OpenCalls } from './ops/open-calls.ts';
 export { opsHandler } from './ops/ops-server.ts';
 export type { Readiness } from './ops/readiness.ts';
 export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.ts';
+export { createBehindOthers } from './rpc/behind-others.ts';
 export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
 export { type ByteServer, callHeaders, dropCallHeaders, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';

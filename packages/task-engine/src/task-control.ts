@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { TaskModels, TaskRecord } from '@wharf/models';
 import { createUserTurns } from '@wharf/pace';
+import { type MayStill, nowAndThen } from './now-and-then.ts';
 import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-lease.ts';
 import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
@@ -14,6 +15,8 @@ export type TaskAction = (typeof TASK_ACTIONS)[number];
 export interface TaskScope {
   /** Undefined: everybody's. */
   readonly creatorId: number | undefined;
+  /** Asked by what has waited for its turn before it changes anything, and on and on by what takes long: whether the login that it came with has not ended. Rejects where it has. Absent: nobody needs it. */
+  readonly mayStill?: MayStill | undefined;
 }
 
 /**
@@ -57,6 +60,7 @@ type Step = readonly [filter: Readonly<Record<string, unknown>>, change: Change]
 /** A task may change its state between the read and the write. This bounds the tries. */
 const MAX_ROUNDS = 5;
 const BATCH = 500;
+const FORGOTTEN = { $set: { forget: true }, ...stamp };
 
 /** @param reopen asked before tasks that have ended are open again: they count as those that are added */
 export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reopen: Reopen): TaskControl {
@@ -66,9 +70,8 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
     ...(creatorId === undefined ? {} : { creator_id: creatorId }),
   });
 
-  const inTurn = createUserTurns();
-  /** Of changes to all, which take longer: a list is not to wait for them. */
-  const inTurnToChange = createUserTurns();
+  /** Changes to all take longer than lists, which are not to wait for them. */
+  const [inTurn, inTurnToChange] = [createUserTurns(), createUserTurns()];
 
   const get = async (id: string, list: string, scope: TaskScope): Promise<TaskRecord> => {
     const record = await tasks.findOne({ _id: id, ...visible(list, scope) }).lean<TaskRecord>();
@@ -128,16 +131,19 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
 
     async clear(list, states, scope) {
       const filter = { ...visible(list, scope), done: true, state: { $in: [...states] } };
-      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, { $set: { forget: true }, ...stamp }));
+      const requireStill = nowAndThen(scope.mayStill);
+      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, FORGOTTEN, (_, change) => requireStill().then(change)));
     },
 
     async retryFailed(list, scope) {
       const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
       const update = { $set: queuedAgain(clock.now()), ...stamp };
+      const requireStill = nowAndThen(scope.mayStill);
       await inTurnToChange(scope.creatorId, async () => {
         let refusal: AppError | undefined;
         for (const creator_id of scope.creatorId === undefined ? await creatorsOf(filter) : [scope.creatorId]) {
           const step = async (count: number, change: () => Promise<unknown>) => {
+            await requireStill();
             const settle = await reopen(creator_id, count);
             await change().finally(settle);
           };

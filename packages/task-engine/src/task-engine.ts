@@ -5,6 +5,7 @@ import { type Bus, createStoreRoom, type Logger, NO_TRACING, type StoreConnectio
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
 import { type NewTask, newTaskRecords } from './new-task.ts';
+import { type MayStill, nowAndThen } from './now-and-then.ts';
 import { createOpenLimit } from './open-limit.ts';
 import { longBytes, type RecordRoom } from './record-room.ts';
 import { createStoreClock } from './store-clock.ts';
@@ -132,8 +133,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     control: { get: control.get, list: control.list },
     async apply(action, ids, list, scope, signal) {
-      const applied = () => applyToAll(control, action, ids, list, scope, worker.announce, signal);
-      const { touched, failed } = await (ids.length > PARALLEL_CHANGES ? inTurn(`${scope.creatorId}`, applied, signal) : applied());
+      const applied = (mayStill?: MayStill) => applyToAll(control, action, ids, list, { ...scope, mayStill }, worker.announce, signal);
+      const { touched, failed } = await (ids.length > PARALLEL_CHANGES
+        ? inTurn(`${scope.creatorId}`, () => applied(nowAndThen(scope.mayStill)), signal)
+        : applied());
       if (touched.length > 0) worker.changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;
@@ -171,6 +174,7 @@ async function applyToAll(
   const touched: string[] = [];
   const one = async (id: string): Promise<void> => {
     try {
+      await scope.mayStill?.();
       const record = await control.apply(action, id, list, scope);
       if (!record) return;
       touched.push(id);

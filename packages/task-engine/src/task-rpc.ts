@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace, sliceOf } from '@wharf/pace';
 import { type ListTasksRequest, type ListTasksResponse, TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
-import { type Call, createOneByOne, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
+import { type Call, createOneByOne, defineRpcService, forUsers, type LoginOfNow, type RpcService, userOf } from '@wharf/service-kit';
 import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
 import type { TaskEngine } from './task-engine.ts';
 import { DONE_STATES, TASK_STATE } from './task-state.ts';
@@ -15,22 +15,23 @@ const LISTS = 4;
 /** Ids that one call may name. */
 const MAX_IDS = 10_000;
 
-/** The TaskService of a service, over its engine. */
-export function createTaskRpc(engine: TaskEngine): RpcService {
+/** The TaskService of a service, over its engine. @param loginOfNow of a call whose changes may wait for others, and take long */
+export function createTaskRpc(engine: TaskEngine, loginOfNow: (call: Call) => Promise<LoginOfNow>): RpcService {
+  const scopeToChange = async (call: Call): Promise<TaskScope> => ({ ...scopeOf(call), mayStill: await loginOfNow(call) });
   return defineRpcService(TaskServiceDefinition, {
     listTasks: forUsers(createListing(engine)),
     getTask: forUsers(async ({ list, id }, call) => ({ task: wireTask(await engine.control.get(id, list, scopeOf(call))) })),
     controlTasks: forUsers(async ({ list, action, ids }, call) => {
       if (ids.length > MAX_IDS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_IDS} tasks at a time`);
-      const failed = await engine.apply(actionOf(action), ids, list, scopeOf(call), call.signal);
+      const failed = await engine.apply(actionOf(action), ids, list, await scopeToChange(call), call.signal);
       return { errors: Object.fromEntries([...failed].map(([id, error]) => [id, AppError.from(error).message])) };
     }),
     clearTasks: forUsers(async ({ list, only_succeeded }, call) => {
-      await engine.clear(list, only_succeeded ? [TASK_STATE.succeeded] : DONE_STATES, scopeOf(call));
+      await engine.clear(list, only_succeeded ? [TASK_STATE.succeeded] : DONE_STATES, await scopeToChange(call));
       return {};
     }),
     retryFailedTasks: forUsers(async ({ list }, call) => {
-      await engine.retryFailed(list, scopeOf(call));
+      await engine.retryFailed(list, await scopeToChange(call));
       return {};
     }),
   });
@@ -64,7 +65,7 @@ function createListing(engine: TaskEngine) {
 }
 
 /** Whose tasks a caller may see and control. @throws AppError PERMISSION_DENIED: the guest's none */
-function scopeOf(call: Call): TaskScope {
+function scopeOf(call: Call): Pick<TaskScope, 'creatorId'> {
   const { id, role } = userOf(call);
   if (role === ROLE.guest) throw new AppError('PERMISSION_DENIED', 'You are a guest');
   return { creatorId: role === ROLE.admin ? undefined : id };

@@ -1,4 +1,5 @@
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
@@ -43,8 +44,8 @@ const tokens = createInternalTokens(Buffer.alloc(32, 1), Date.now);
 const as = (who: keyof typeof PEOPLE) =>
   outgoingCall(tokens, { identity: PEOPLE[who], requestId: 'test', revisions: { auth: 0, admin: 0 } });
 
-function clientOf(served: TaskEngine): TaskServiceClient {
-  const rpc = createTaskRpc(served);
+function clientOf(served: TaskEngine, mayStill = async () => {}): TaskServiceClient {
+  const rpc = createTaskRpc(served, async () => mayStill);
   return createDirectClient(
     TaskServiceDefinition,
     () => rpc,
@@ -122,6 +123,24 @@ it('what failed is retried and what succeeded is cleared, of the caller alone', 
   await client.clearTasks({ list: 'copy', only_succeeded: false }, as('bob'));
   expect(await names('bob', true)).toEqual([]);
   expect(await names('ann', true)).toEqual(['of ann']);
+});
+
+it('many tasks are not changed, cleared or retried for a login that ends while that waits for its turn', async () => {
+  const ended = clientOf(engine, () => Promise.reject(new AppError('UNAUTHENTICATED', 'token is invalidated')));
+  const tasks = await engine.addAll(
+    broken,
+    Array.from({ length: 17 }, (_, index) => ({ name: `late ${index}`, creator: BOB, input: {} })),
+  );
+  const ids = tasks.map(({ _id }) => _id);
+  for (const id of ids) await place.untilState(id, TASK_STATE.failed);
+  const before = await place.models.tasks.find({ _id: { $in: ids } }).lean();
+  const { errors } = await ended.controlTasks({ list: 'copy', action: 'delete', ids }, as('bob'));
+  expect(errors).toEqual(Object.fromEntries(ids.map((id) => [id, 'token is invalidated'])));
+  const refused = { code: 'UNAUTHENTICATED' };
+  await expect(ended.clearTasks({ list: 'copy', only_succeeded: false }, as('bob'))).rejects.toMatchObject(refused);
+  await expect(ended.retryFailedTasks({ list: 'copy' }, as('bob'))).rejects.toMatchObject(refused);
+  expect(await place.models.tasks.find({ _id: { $in: ids } }).lean()).toEqual(before);
+  await client.clearTasks({ list: 'copy', only_succeeded: false }, as('bob'));
 });
 
 it('a user has a bounded number of tasks that have not ended', async () => {

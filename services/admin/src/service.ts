@@ -1,6 +1,7 @@
 import { accountReads, makeIndexes, modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
 import {
+  createBehindOthers,
   createLoginsOfNow,
   createOneByOne,
   defineRpcService,
@@ -10,7 +11,6 @@ import {
   type ServiceKit,
   unseal,
 } from '@wharf/service-kit';
-import { createBehindOthers } from './api/behind-others.ts';
 import { createRule } from './api/create-rule.ts';
 import { createStorage } from './api/create-storage.ts';
 import { deleteRule } from './api/delete-rule.ts';
@@ -89,27 +89,27 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
-      listStorages: forAdmins(reading.call(listStorages(storages))),
+      listStorages: forAdmins(behindOthers.call(reading, listStorages(storages))),
       getStorage: forAdmins(getStorage(storages)),
-      createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock }))),
+      createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock, loginOfNow }))),
       updateStorage: forAdmins(counted(updateStorage(storages, starter, announceChange, clock))),
       deleteStorage: forAdmins(counted(deleteStorage(storages, starter, announceChange))),
       enableStorage: forAdmins(counted(enableStorage(storages, starter, announceChange))),
       disableStorage: forAdmins(counted(disableStorage(storages, starter, announceChange))),
-      reloadStorages: forAdmins(reading.call(counted(reloadStorages(storages, starter, announceChange)))),
+      reloadStorages: forAdmins(counted(behindOthers.call(reading, reloadStorages(storages, starter, announceChange)))),
       reportStorageStatus: forServices(counted(reportStorageStatus(storages, announceChange))),
       keepStorageItem: forServices(counted(keepStorageItem(storages, announceChange))),
       reportIndexProgress: forServices(reportIndexProgress(settings)),
       listSettings: forAdmins(reading.call(listSettings(settings, token))),
       getSettings: forAdmins(reading.call(getSettings(settings, token))),
       listDefaultSettings: forAdmins(listDefaultSettings),
-      saveSettings: forAdmins(counted(saveSettings(settings, token, announceChange, fs))),
+      saveSettings: forAdmins(counted(saveSettings({ settings, token, announceChange, fs, loginOfNow }))),
       deleteSetting: forAdmins(counted(deleteSetting(settings, announceChange))),
       setRpcDownloadTool: forAdmins(counted(setRpcDownloadTool(tools))),
       setTorrentTool: forAdmins(counted(setTorrentTool(tools))),
       setTransmissionTool: forAdmins(counted(setTransmissionTool(tools))),
-      listRules: forAdmins(reading.call(listRules(rules))),
-      getRule: forAdmins(reading.call(getRule(rules))),
+      listRules: forAdmins(behindOthers.call(reading, listRules(rules))),
+      getRule: forAdmins(behindOthers.call(reading, getRule(rules))),
       createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
       updateRule: forAdmins(counted(behindOthers.call(reading, updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),

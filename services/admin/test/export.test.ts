@@ -1,7 +1,7 @@
 import { ExportConfigurationResponse } from '@wharf/proto/admin';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
-import { asLogin, errorOf, type Replica } from './replica.ts';
+import { asLogin, errorOf, type Replica, setting, storage } from './replica.ts';
 
 const MIB = 1024 * 1024;
 /** A message between services may have as much. */
@@ -24,6 +24,31 @@ it('an export that waits for another one is of nobody whose login ends meanwhile
   await replica.models.sessions.deleteOne({ _id: 'ends' });
   await first.return?.();
   expect((await refused).code).toBe('UNAUTHENTICATED');
+});
+
+it.each(['listStorages', 'listRules', 'getRule', 'reloadStorages'] as const)(
+  '%s does nothing for a login that ends while it waits for its turn',
+  async (method) => {
+    const first = replica.admin.exportConfiguration({ passphrase: '' }, replica.as())[Symbol.asyncIterator]();
+    await first.next();
+    const refused = errorOf(replica.admin[method]({}, await asLogin(replica, method)));
+    await replica.models.sessions.deleteOne({ _id: method });
+    await first.return?.();
+    expect((await refused).code).toBe('UNAUTHENTICATED');
+  },
+);
+
+it('a storage or a setting that waits for fs is not saved where the login of whoever enters it ends meanwhile', async () => {
+  const { fs } = installation;
+  const before = await replica.models.settings.find().lean();
+  fs.beforeAnswer = async () => void (await replica.models.sessions.deleteMany({}));
+  const changes = [
+    async () => replica.admin.createStorage({ storage: storage() }, await asLogin(replica, 'makes')),
+    async () => replica.admin.saveSettings({ items: [setting('search_index', 'database')] }, await asLogin(replica, 'sets')),
+  ];
+  for (const change of changes) expect((await errorOf(change())).code).toBe('UNAUTHENTICATED');
+  fs.beforeAnswer = async () => {};
+  expect([await replica.models.storages.countDocuments(), await replica.models.settings.find().lean()]).toEqual([0, before]);
 });
 
 it('an export of more than a message may have comes in pieces, whole', async () => {

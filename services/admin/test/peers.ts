@@ -34,6 +34,8 @@ export class FakeFs {
   /** So many calls are refused, because it is starting. */
   asksUntilUp = 0;
   isIndexing = false;
+  /** Waited for before each answer but those of starts. */
+  beforeAnswer: () => Promise<void> = async () => {};
   /** Waited for before each start. */
   gate: Promise<void> = Promise.resolve();
   readonly #models: Models;

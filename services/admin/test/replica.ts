@@ -120,10 +120,12 @@ function fsService(fs: FakeFs): RpcService {
   return partOf(FsServiceDefinition, {
     listDrivers: forAdmins(async () => {
       fs.requireUp();
+      await fs.beforeAnswer();
       return { drivers: fs.drivers.map((name) => (name === FOLDER_DRIVER.config.name ? FOLDER_DRIVER : { config: { name } })) };
     }),
     getIndexProgress: forAdmins(async () => {
       fs.requireUp();
+      await fs.beforeAnswer();
       return { is_running: fs.isIndexing };
     }),
     reloadStorage: forServices(async ({ id }: { id: number }, call: { revisions: { admin: number } }) =>

@@ -134,11 +134,11 @@ describe('an app password', () => {
     expect(await one.auth.listAppPasswords({}, other.options)).toEqual({ content: [], total: 0 });
     const guest = one.as({ ...ADMIN, id: 2, role: ROLE.guest });
     for (const call of [
-      one.auth.listAppPasswords({}, guest),
-      one.auth.createAppPassword({ name: 'x', protocols: ['webdav'] }, guest),
-      one.auth.deleteAppPassword({ id }, guest),
+      () => one.auth.listAppPasswords({}, guest),
+      () => one.auth.createAppPassword({ name: 'x', protocols: ['webdav'] }, guest),
+      () => one.auth.deleteAppPassword({ id }, guest),
     ])
-      await expect(call).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+      await expect(call()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 });
 

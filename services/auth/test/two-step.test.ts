@@ -1,8 +1,9 @@
 import { ROLE } from '@wharf/rights';
+import { createLoginTokens } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { staticHash } from '../src/domain/static-hash.ts';
-import { ADMIN, alignToStep, openPlace, type Place, type Replica } from './replica.ts';
+import { ADMIN, alignToStep, fromGateway, openPlace, type Place, type Replica } from './replica.ts';
 
 const STEP_MS = 30_000;
 const WRONG_CODE = { code: 'INVALID_ARGUMENT', message: 'Invalid 2FA code' };
@@ -52,6 +53,14 @@ describe('switching two-step verification on', () => {
     await Promise.all([...Array.from({ length: 10 }, () => ask(many)), ask(other)]);
     expect(answered.indexOf(other.id)).toBeLessThan(3);
   });
+  it('draws none for a login that ends while it waits for its turn', async () => {
+    const { id, username, login } = await makeUser();
+    const { sid: sessionId } = createLoginTokens(one.kit.keys.jwt, one.kit.clock).verify((await login('')).token);
+    const own = one.as({ ...ADMIN, id, username, role: ROLE.general, sessionId });
+    const waiting = Promise.allSettled(Array.from({ length: 10 }, () => one.auth.generateOtp({}, own)));
+    await one.auth.revokeSession({ id: sessionId }, own);
+    expect((await waiting).at(-1)).toMatchObject({ status: 'rejected', reason: { code: 'UNAUTHENTICATED' } });
+  });
   it('takes the secret that was made and a code of it, and then logins need a code', async () => {
     const user = await makeUser();
     const { secret, qr } = await one.auth.generateOtp({}, user.options());
@@ -65,6 +74,21 @@ describe('switching two-step verification on', () => {
     expect(await isOn(user.id)).toBe(true);
     await expect(user.login('')).rejects.toMatchObject(OTP_REQUIRED);
     await user.login(codeOf(secret));
+  });
+
+  it('asks those for a code, too, whose logins wait for their hashes at that time', async () => {
+    const user = await makeUser();
+    const { secret } = await one.auth.generateOtp({}, user.options());
+    const credential = { username: user.username, password: 'x', protocol: 'webdav' };
+    const waiting = Promise.allSettled([
+      ...Array.from({ length: 10 }, () => user.login('')),
+      one.auth.checkCredential({ ...credential, address: newAddress() }, fromGateway(one.kit.tokens)),
+      user.login(''),
+    ]);
+    await one.auth.verifyOtp({ secret, code: codeOf(secret) }, user.options());
+    const [credentialAnswer, lastLogin] = (await waiting).slice(-2);
+    expect(credentialAnswer).toMatchObject({ status: 'rejected', reason: { code: 'UNAUTHENTICATED' } });
+    expect(lastLogin).toMatchObject({ status: 'rejected', reason: OTP_REQUIRED });
   });
 
   it('is refused with a wrong code, a secret that the caller made up, and the secret of somebody else', async () => {

@@ -2,10 +2,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient, type EgressPolicy, ownEndpoints } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
+import { accountReads, configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import {
   counter,
+  createLoginsOfNow,
   createRevisionedCache,
   defineRpcService,
   forAnyone,
@@ -140,13 +141,15 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     ...{ perUser: config.downloadsPerUser, perTool: config.downloadsPerTool },
     ...{ tasksOfAll: config.tasksOfAll, holdRoom: createRecordRoom(config.dataDir) },
   });
+  const unsealed = (sealed: string) => unseal(kit.keys.atRest, sealed);
+  const loginOfNow = createLoginsOfNow(accountReads(modelsOf(kit.store), { unseal: unsealed, clock: kit.clock }));
   return {
     rpc: defineRpcService(DownloaderServiceDefinition, {
-      addDownloads: forUsers(addDownloadsHandler({ kit, policy, settings, tools, tasks })),
+      addDownloads: forUsers(addDownloadsHandler({ kit, policy, settings, tools, tasks, loginOfNow })),
       listTools: forAnyone(listToolsHandler(settings, tools)),
       probeTool: forServices(probeToolHandler(probing)),
     }),
-    furtherRpcs: [createTaskRpc(tasks.engine)],
+    furtherRpcs: [createTaskRpc(tasks.engine, loginOfNow)],
     async start() {
       kit.bus.subscribe(configurationChanged, () => settings.invalidate());
       proxy = await startToolProxy({

@@ -16,6 +16,7 @@ import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
   createCallers,
+  createLoginsOfNow,
   createLoginTokens,
   createTransferLimit,
   type Logger,
@@ -190,7 +191,7 @@ export function createFsService(
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
-    furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes, uploads)],
+    furtherRpcs: [createTaskRpc(tasks.engine, createLoginsOfNow(reads)), createWriteRpc(context, writes, uploads)],
     writes,
     bytes: dataPlane.serve,
     http: dataPlane.listener,

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { CreateStorageRequest, CreateStorageResponse } from '@wharf/proto/admin';
+import type { Call, LoginOfNow } from '@wharf/service-kit';
 import type { FsClient } from '../clients/fs.ts';
 import { parseStorageFields } from '../domain/storage.ts';
 import type { StorageStarter } from '../domain/storage-starter.ts';
@@ -17,15 +18,19 @@ export const createStorage =
     starter: StorageStarter;
     announceChange: AnnounceChange;
     clock: () => number;
+    loginOfNow: (call: Call) => Promise<LoginOfNow>;
   }) =>
-  async (request: CreateStorageRequest): Promise<CreateStorageResponse> => {
+  async (request: CreateStorageRequest, call: Call): Promise<CreateStorageResponse> => {
     const { storages, counters, fs, starter, announceChange, clock } = parts;
+    const login = await parts.loginOfNow(call);
     const given = required(request.storage, 'storage');
     const fields = parseStorageFields(given);
     // While fs is away the drivers are not known. A wrong name then shows in the status.
     const drivers = await fs.drivers();
     if (drivers && !drivers.has(fields.driver))
       throw new AppError('RECORD_NOT_FOUND', `failed get driver new: no driver named: ${fields.driver}`, { details: { id: 0 } });
+    // It may have been waited for.
+    await login();
 
     const id = await insertWithId(counters, 'storages', given.id, (free) => storages.insert(free, fields, new Date(clock())));
     const revision = await announceChange(id);

@@ -1,5 +1,5 @@
 import { AuthServiceDefinition } from '@wharf/proto/auth';
-import { createOneByOne, defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
+import { createBehindOthers, createOneByOne, defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
 import type { AuthParts } from '../parts.ts';
 import type { AuthStores } from '../store/stores.ts';
 import { addSshKey } from './add-ssh-key.ts';
@@ -40,12 +40,18 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
   const drawing = createOneByOne();
   /** An embedded store looks at all 50,000 entries for one that is asked for by address or time, and answers nobody meanwhile. */
   const searching = createOneByOne();
+  const behindOthers = createBehindOthers(loginOfNow);
   return defineRpcService(AuthServiceDefinition, {
     // Only the gateway knows where a client is, and lockouts count by that.
     login: forServices(login(logIn)),
     loginWithHash: forServices(loginWithHash(logIn)),
     logout: forUsers(audited('logout', logout({ endSession: stores.sessions.remove, ended, revision: stores.counters.revision }))),
-    listSessions: forUsers(reading.call(listSessions((userId) => stores.sessions.list(userId, now())))),
+    listSessions: forUsers(
+      behindOthers.call(
+        reading,
+        listSessions((userId) => stores.sessions.list(userId, now())),
+      ),
+    ),
     revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: stores.sessions.removeOwn, ended }))),
     noteSessionUse: forServices(noteSessionUse((id) => stores.sessions.noteUse(id, now()))),
     updateCurrentUser: forUsers(
@@ -54,13 +60,13 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
         detail: password === '' ? '' : 'new password',
       })),
     ),
-    generateOtp: forUsers(drawing.call(generateOtp(twoStep))),
+    generateOtp: forUsers(behindOthers.call(drawing, generateOtp(twoStep))),
     verifyOtp: forUsers(audited('otp_enabled', verifyOtp(twoStep))),
     generateRecoveryCodes: forUsers(audited('recovery_codes_made', generateRecoveryCodes(twoStep))),
-    listSshKeys: forUsers(reading.call(listSshKeys(sshKeys))),
+    listSshKeys: forUsers(behindOthers.call(reading, listSshKeys(sshKeys))),
     addSshKey: forUsers(audited('ssh_key_added', addSshKey(sshKeys), ({ title }) => ({ target: title }))),
     deleteSshKey: forUsers(audited('ssh_key_deleted', deleteSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
-    listAppPasswords: forUsers(reading.call(listAppPasswords(appPasswords))),
+    listAppPasswords: forUsers(behindOthers.call(reading, listAppPasswords(appPasswords))),
     createAppPassword: forUsers(
       audited('app_password_created', createAppPassword(appPasswords), ({ name, protocols }, { id }) => ({
         target: `app password ${id} ${name}`,
@@ -71,18 +77,18 @@ export function createAuthRpc(parts: AuthParts, stores: AuthStores, now: () => D
       audited('app_password_deleted', deleteAppPassword(appPasswords), ({ id }) => ({ target: `app password ${id}` })),
     ),
     checkCredential: forServices(checkCredential(appPasswords)),
-    listUsers: forAdmins(createOneByOne().call(listUsers(accounts))),
+    listUsers: forAdmins(behindOthers.call(createOneByOne(), listUsers(accounts))),
     getUser: forAdmins(getUser(accounts)),
     createUser: forAdmins(audited('user_created', createUser(accounts, loginOfNow), describeUser)),
     updateUser: forAdmins(audited('user_updated', updateUser(accounts, loginOfNow), describeUser)),
     deleteUser: forAdmins(audited('user_deleted', deleteUser(accounts), userById)),
     cancelOtp: forAdmins(audited('otp_cancelled', cancelOtp(twoStep), userById)),
-    listUserSshKeys: forAdmins(reading.call(listUserSshKeys(sshKeys))),
+    listUserSshKeys: forAdmins(behindOthers.call(reading, listUserSshKeys(sshKeys))),
     deleteUserSshKey: forAdmins(audited('ssh_key_deleted', deleteUserSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
     getPermanentToken: forAdmins(getPermanentToken(permanentToken.read)),
     setPermanentToken: forAdmins(audited('permanent_token_changed', setPermanentToken(permanentToken.write))),
     resetPermanentToken: forAdmins(audited('permanent_token_changed', resetPermanentToken(permanentToken.write))),
-    listAudit: forAdmins(searching.call(listAudit(stores.audit))),
+    listAudit: forAdmins(behindOthers.call(searching, listAudit(stores.audit))),
   });
 }
 

@@ -120,15 +120,16 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
     },
     async check({ username, password, protocol, address }) {
       const attempt = await parts.guard(username, address, protocol);
-      const { user } = attempt;
+      let { user } = attempt;
       const now = new Date(clock());
       const found = user && (await store.find(user.id, digestOf(password), now));
       const appPassword = found?.protocols.includes(protocol) ? found : undefined;
       if (!appPassword) {
         const isMatch = await passwords.matches(user?.passwordHash, staticHash(password), attempt);
         await attempt.refuseLocked();
+        user = isMatch ? await attempt.userOfNow() : undefined;
         // A password that is right but does not suffice is refused like a wrong one. Otherwise passwords could be tried out here.
-        if (!user || !isMatch || user.otpSecret !== '') {
+        if (user?.otpSecret !== '') {
           await attempt.fail('wrong name or password');
           throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
         }

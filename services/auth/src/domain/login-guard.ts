@@ -27,6 +27,8 @@ export interface LoginTry {
   /** Undefined: nobody has this name. */
   readonly user: User | undefined;
   readonly address: string;
+  /** The user as of now, for whoever has waited for a hash. Undefined: the password is another one since the try began, or nobody has the name. */
+  userOfNow(): Promise<User | undefined>;
   /** @throws AppError RATE_LIMITED: what this is about was locked meanwhile */
   refuseLocked(): Promise<void>;
   /** Counts a failure. @throws AppError RATE_LIMITED: there were too many meanwhile */
@@ -69,6 +71,10 @@ export function createLoginGuard({ findUser, pairs, addresses, accounts, known, 
     return {
       user,
       address,
+      async userOfNow() {
+        const now = user && (await findUser(usernameKey));
+        return now?.id === user?.id && now?.passwordHash === user?.passwordHash ? now : undefined;
+      },
       refuseLocked,
       async fail(reason) {
         if (!(await pairs.countFailure(pairKey)) || !(await addresses.countFailure(addressKey))) throw lockedOut();

@@ -56,11 +56,12 @@ export function createLogin(parts: LoginParts): Login {
 
   return async ({ username, staticHash, otpCode, address, userAgent }) => {
     const attempt = await parts.guard(username, address, 'api');
-    const { user } = attempt;
-    const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase(), attempt);
+    const isMatch = await parts.passwords.matches(attempt.user?.passwordHash, staticHash.toLowerCase(), attempt);
     // Guesses that were sent at once have all passed the first check. Those after the fifth failure must learn nothing.
     await attempt.refuseLocked();
-    if (!user || !isMatch) {
+    // The second factor may have been switched on while this waited for others.
+    const user = isMatch ? await attempt.userOfNow() : undefined;
+    if (!user) {
       await attempt.fail('wrong name or password');
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }

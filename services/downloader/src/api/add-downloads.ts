@@ -2,7 +2,7 @@ import type { EgressPolicy } from '@wharf/egress';
 import { createPace } from '@wharf/pace';
 import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
-import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
+import { type Call, type LoginOfNow, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
 import { type NewTask, wireTask } from '@wharf/task-engine';
 import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../domain/download-input.ts';
 import { acceptedUrls, requestedDigests, requestedUrls, requireMayDownload } from '../domain/download-request.ts';
@@ -17,11 +17,13 @@ export const addDownloadsHandler =
     readonly settings: Pick<RevisionedCache<unknown>, 'get'>;
     readonly tools: Tools;
     readonly tasks: DownloadTasks;
+    readonly loginOfNow: (call: Call) => Promise<LoginOfNow>;
   }) =>
   async (request: AddDownloadsRequest, call: Call): Promise<AddDownloadsResponse> => {
     const { kit, policy, settings, tools, tasks } = context;
     const user = userOf(call);
     requireMayDownload(user);
+    const login = await context.loginOfNow(call);
     const target = await kit.peers.fsWrites.checkTarget({ path: request.path }, outgoingCall(kit.tokens, call));
     const { tool } = request;
     // The newest settings are read: a user who has just changed a tool expects the changed tool.
@@ -51,6 +53,8 @@ export const addDownloadsHandler =
         keys: keysOfDownload(tool, user.id),
       });
     }
+    // A tool answers when it likes, and a storage when it is its turn.
+    await login();
     const queued = await tasks.engine.addAll(tasks.kindOf(tool), wanted);
     if (refusal) throw refusal.error;
     return { tasks: queued.map(wireTask) };

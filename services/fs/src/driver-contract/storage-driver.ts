@@ -32,6 +32,8 @@ export interface CallOptions {
   readonly caller?: string | undefined;
   /** Waits for its turn as long as it takes, as a task does whose answer nobody waits for, and leaves some to others. Absent: it is refused with OVERLOADED after a while. */
   readonly isPatient?: true | undefined;
+  /** Asked right before a change is made that has waited for its turn for seconds: rejecting has it not made. Drivers pass it over. */
+  readonly afterWaiting?: (() => Promise<void>) | undefined;
   /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */
   readonly seesAll?: true | undefined;
   /** Of a folder of this machine: told what the names of a long listing take, about, in bytes, before they are taken into memory. What it throws ends the listing. */

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { copyFile } from '../domain/changing/copy-file.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
@@ -20,6 +20,35 @@ async function limited(change: (driver: StorageDriver) => void = () => undefined
   change(driver);
   return withLimits(driver, ONE, SOON_MS) as Required<StorageDriver>;
 }
+
+it.each<[string, (driver: Required<StorageDriver>, afterWaiting: () => Promise<void>) => Promise<unknown>]>([
+  ['makeDirectory', (driver, afterWaiting) => driver.makeDirectory(at('/new'), { afterWaiting })],
+  ['remove', (driver, afterWaiting) => driver.remove(at('/file'), { recursive: true, afterWaiting })],
+  ['rename', (driver, afterWaiting) => driver.rename(at('/file'), at('/new'), { overwrite: false, afterWaiting })],
+  ['copy', (driver, afterWaiting) => driver.copy(at('/file'), at('/new'), { overwrite: false, afterWaiting })],
+])('%s that comes to its turn late is made only if that is still wanted', async (_call, change) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const held = Promise.withResolvers<void>();
+  const driver = await memoryDriver.open('');
+  await put(driver as Required<StorageDriver>, '/file', 'content');
+  const { write } = operationsOf(driver);
+  if (!write) throw new Error('it stores files');
+  const slow = decorated({
+    ...operationsOf(driver),
+    stat: (...given) => held.promise.then(() => driver.stat(...given)),
+    write: (...given) => held.promise.then(() => write(...given)),
+  });
+  const store = withLimits(slow, ONE) as Required<StorageDriver>;
+  const before = [store.stat(at('/file')), put(store, '/other', 'of another')];
+  const refusal = expect(change(store, () => Promise.reject(new AppError('UNAUTHENTICATED', 'it ended')))).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+  });
+  vi.advanceTimersByTime(2_000);
+  held.resolve();
+  await Promise.all([...before, refusal]);
+  expect([await textOf(store, '/file'), await store.stat(at('/new')).catch((error) => error.code)]).toEqual(['content', 'ENTRY_NOT_FOUND']);
+});
 
 describe('a lane', () => {
   it('is taken in turn, and a place that is left goes to who waits longest', async () => {

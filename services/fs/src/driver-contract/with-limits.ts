@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
-import type { BeforePublish, CallOptions, Draft, PlaceOptions, RemoveOptions, StorageDriver } from './storage-driver.ts';
+import type { BeforePublish, CallOptions, Draft, PlaceOptions, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
@@ -28,6 +28,8 @@ type Turns = Pick<Lane, 'run'>;
 
 /** How long to wait for a turn, in milliseconds. */
 const WAIT_MS = 30_000;
+/** Who may do what is asked for once more after so long, in milliseconds. */
+const LATE_MS = 2_000;
 
 /**
  * Keeps what a storage is asked at once within limits, each lane with callers by turns: downloads that stand still hold up neither
@@ -69,9 +71,9 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     list: (directory, options) => listInTurns(names, driver.list(directory, options), options),
     read: async (file, range, options) => readUntilLeft(await reads.enter(options), () => driver.read(file, range, options), options),
     write: write && ((file, content, options) => writes.run(options, () => write(file, content, asking(options)))),
-    makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
+    makeDirectory: makeDirectory && ((path, options) => runChange(names, options, () => makeDirectory(path, options))),
     remove: remove && removeInTurn(remove, { names, trees }),
-    beginRemoval: beginRemoval && ((paths, options) => names.run(options, () => beginRemoval(paths, options))),
+    beginRemoval: beginRemoval && ((paths, options) => runChange(names, options, () => beginRemoval(paths, options))),
     rename: rename && ((from, to, options) => runPlacing([moved, names], options, () => rename(from, to, options))),
     copy: copy && ((from, to, options) => runPlacing([copied, writes], options, () => copy(from, to, options))),
     link: link && ((file, options) => names.run(options, () => link(file, options))),
@@ -89,6 +91,18 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     writeMany: writeMany && ((files, options) => writes.run(options, () => writeMany(files, options))),
   });
 }
+
+/** A change that comes to its turn late is made only if that is still wanted. What is patient is a task's, which asks by itself. */
+function inTime<Result>(options: CallOptions | undefined, change: () => Promise<Result>): () => Promise<Result> {
+  const cameAtMs = performance.now();
+  return async () => {
+    if (performance.now() - cameAtMs >= LATE_MS && !options?.isPatient) await options?.afterWaiting?.();
+    return change();
+  };
+}
+
+const runChange = <Result>(turns: Turns, options: CallOptions | undefined, change: () => Promise<Result>): Promise<Result> =>
+  turns.run(options, inTime(options, change));
 
 /** Marks what is asked before a file gets its name. */
 type Asking = <Options extends { readonly beforePublish?: BeforePublish | undefined }>(options: Options) => Options;
@@ -117,21 +131,23 @@ function withOwnQuestions(lane: Lane): { names: Turns; asking: Asking } {
 /** What is no folder, or an empty one, waits for no folder that takes hours: which of them it is the storage says, and a file costs no more for that. */
 function removeInTurn(remove: Remove, { names, trees }: { names: Turns; trees: Turns }): Remove {
   return async (path, options) => {
-    const inTurn = (asked: RemoveOptions) => names.run(asked, () => remove(path, asked));
-    if (!options.recursive || options.isSmall) return inTurn(options);
+    const whole = inTime(options, () => remove(path, options));
+    if (!options.recursive || options.isSmall) return names.run(options, whole);
     try {
+      const single = { ...options, recursive: false };
       // What has begun is a task's, which waits: it is not asked for twice.
-      if (options.begun === undefined) return await inTurn({ ...options, recursive: false });
+      if (options.begun === undefined) return await runChange(names, single, () => remove(path, single));
     } catch (error) {
       if (!AppError.is(error, 'DIRECTORY_NOT_EMPTY')) throw error;
     }
-    await trees.run(options, () => inTurn(options));
+    await trees.run(options, () => names.run(options, whole));
   };
 }
 
 /** What gives a folder a place takes a turn of those that do, besides one of all. */
 function runPlacing<Result>([trees, all]: readonly [Turns, Turns], options: PlaceOptions, work: () => Promise<Result>): Promise<Result> {
-  const inTurn = () => all.run(options, work);
+  const late = inTime(options, work);
+  const inTurn = () => all.run(options, late);
   return options.isTree ? trees.run(options, inTurn) : inTurn();
 }
 

@@ -4,10 +4,11 @@ import { supports } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, open, requireCreation, requireCreationOf, unsupported } from './operation.ts';
+import { changeCallOf } from './rights-of-now.ts';
 
 /** Makes a folder and what is missing above it. An existing folder is success. */
 export async function makeDirectory(operation: Operation, raw: string): Promise<void> {
-  const { snapshot, actor, changes, signal } = operation;
+  const { snapshot, actor, changes } = operation;
   const path = resolvePath(actor, raw);
   requireCreation(snapshot, actor, parentPath(path));
   await requireCreationOf(operation, parentPath(path));
@@ -18,7 +19,7 @@ export async function makeDirectory(operation: Operation, raw: string): Promise<
   if (!supports(driver, 'makeDirectory')) throw unsupported();
   const since = changes.now();
   try {
-    const entry = await driver.makeDirectory(place, { signal });
+    const entry = await driver.makeDirectory(place, changeCallOf(operation));
     changes.entryBecame({ path, driver, entry, since });
   } catch (error) {
     // The family's code for this is 500, unlike that of every other name that is taken.

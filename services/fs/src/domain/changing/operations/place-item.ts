@@ -10,7 +10,7 @@ import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries } from './require-nothing-hidden.ts';
-import { RENEW_MS } from './rights-of-now.ts';
+import { changeCallOf, RENEW_MS } from './rights-of-now.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
@@ -86,11 +86,11 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
   if (!supports(here.driver, call)) return false;
   const changed = call === 'rename' ? [source, target] : [target];
   try {
-    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, callOf(operation));
+    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, changeCallOf(operation));
     const since = changes.now();
     const begunAtMs = performance.now();
     const entry = await here.driver[call](here.path, there.path, {
-      ...callOf(operation),
+      ...changeCallOf(operation),
       overwrite: conflict === 'replace',
       ...(looked.isDirectory && { isTree: true }),
     });

@@ -21,7 +21,7 @@ import {
 } from './operation.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
+import { changeCallOf, mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
 export interface Doomed {
@@ -147,7 +147,7 @@ async function beginRemovals(operation: Operation, rights: RightsOfNow, left: re
     await pace.step();
     await stillAllowed(operation, rights, one);
   }
-  const call = callOf(operation);
+  const call = changeCallOf(operation);
   const queued: Begun[] = [];
   const now: Doomed[] = [];
   let failure: unknown;
@@ -209,7 +209,7 @@ export async function removeOne(
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
-    await driver.remove(place, { ...options, ...callOf(operation) });
+    await driver.remove(place, { ...options, ...changeCallOf(operation) });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.

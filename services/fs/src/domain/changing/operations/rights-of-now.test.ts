@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
@@ -7,6 +8,7 @@ import { actor, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, without } from '../../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
+import { makeDirectory } from './make-directory.ts';
 import type { Operation } from './operation.ts';
 import { placeEntries } from './place-entries.ts';
 import { recursiveMove } from './recursive-move.ts';
@@ -148,6 +150,35 @@ it.each(['the user is disabled', 'a rule guards what is in it'])('a folder keeps
   };
   expect(await refusalOf(renameEntry({ ...begun, renewed }, { path: '/in', name: 'open', overwrite: false }))).toEqual(DENIED);
   expect(await memory.everything()).toContain('/in/a');
+});
+
+it.each([
+  ['the user is disabled', DENIED],
+  ['another rule holds', ['OVERLOADED', 'the storage is busy, try again in a moment']],
+  ['nothing has changed', undefined],
+])('a folder that waits long for its turn is made as before: %s', async (how, refused) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const held = Promise.withResolvers<void>();
+  const store = new MemoryDriver({});
+  const make = store.makeDirectory.bind(store);
+  store.makeDirectory = (...given) => held.promise.then(() => make(...given));
+  const memory = await openLimited(store, { names: 1 });
+  const begun = memory.operation();
+  const closed = await openTree({ rules: [{ path: '/in', password: 'a secret' }] });
+  const renewed = async () => {
+    if (how === 'the user is disabled') throw denied();
+    return how === 'another rule holds' ? { ...begun, snapshot: { ...begun.snapshot, rules: closed.snapshot.rules } } : { ...begun };
+  };
+  const first = makeDirectory(begun, '/first');
+  const second = refusalOf(makeDirectory({ ...begun, renewed }, '/second')).catch(() => undefined);
+  // Both have come to the storage.
+  await setImmediate();
+  vi.advanceTimersByTime(SLOW_MS);
+  held.resolve();
+  await first;
+  expect(await second).toEqual(refused);
+  expect(await memory.everything()).toEqual(refused ? ['/first/'] : ['/first/', '/second/']);
 });
 
 it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {

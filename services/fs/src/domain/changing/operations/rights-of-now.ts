@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
-import type { Operation } from './operation.ts';
+import { callOf, type Operation, type OwnCall } from './operation.ts';
 
 /** After so long within one call, or one step of it, in milliseconds, its login, rights and rules are asked for again. */
 export const RENEW_MS = 2_000;
@@ -39,6 +40,20 @@ async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal)
       if (isRefused || tries === MAX_TRIES || signal.aborted) throw error;
     }
   }
+}
+
+/** What an operation gives with a change that it asks a storage for: the change is not made where it comes to its turn late, and what allowed it is not as it was. */
+export function changeCallOf(operation: Operation): OwnCall {
+  return { ...callOf(operation), afterWaiting: () => requireUnchanged(operation) };
+}
+
+/** @throws AppError OVERLOADED: whoever asks again is told what holds now | UNAUTHENTICATED | PERMISSION_DENIED | what the store throws */
+async function requireUnchanged(operation: Operation): Promise<void> {
+  if (!operation.renewed) return;
+  const now = await patiently(operation.renewed, operation.signal);
+  const [books, actors] = [[now, operation].map((one) => one.snapshot.rules.records), [now, operation].map((one) => one.actor)];
+  if (isDeepStrictEqual(books[0], books[1]) && isDeepStrictEqual(actors[0], actors[1])) return;
+  throw new AppError('OVERLOADED', 'the storage is busy, try again in a moment');
 }
 
 /** Whether what is in a folder is looked through once more: only other rules, or other rights, can say something else. */

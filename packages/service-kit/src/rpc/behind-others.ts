@@ -1,4 +1,6 @@
-import type { Call, LoginOfNow, OneByOne } from '@wharf/service-kit';
+import type { LoginOfNow } from '../identity/login-of-now.ts';
+import type { Call } from './call.ts';
+import type { OneByOne } from './one-by-one.ts';
 
 /** Carries out what waited for its turn only where the login that it came with has not ended meanwhile. */
 export const createBehindOthers = (loginOfNow: (call: Call) => Promise<LoginOfNow>) => ({
