@@ -53,6 +53,11 @@ export interface GuardedClientOptions {
   readonly certificate?: string | undefined;
 }
 
+interface Agents {
+  readonly 'http:': http.Agent;
+  readonly 'https:': https.Agent;
+}
+
 export function createGuardedClient(
   policy: EgressPolicy,
   { maxConnections, verifiesTls = true, certificate }: GuardedClientOptions,
@@ -62,24 +67,25 @@ export function createGuardedClient(
   const settings = {
     highWaterMark: BUFFERED_BYTES,
     keepAlive: true,
-    maxSockets: maxConnections,
     maxFreeSockets: maxConnections,
     timeout: IDLE_MS,
   };
-  const agents = {
-    'http:': new http.Agent(settings),
-    'https:': new https.Agent({ ...settings, ...trust, rejectUnauthorized: verifiesTls }),
-  };
+  const agentsOf = (maxSockets: number): Agents => ({
+    'http:': new http.Agent({ ...settings, maxSockets }),
+    'https:': new https.Agent({ ...settings, ...trust, maxSockets, rejectUnauthorized: verifiesTls }),
+  });
+  const agents = agentsOf(maxConnections);
+  /** For bulk requests that are left to Node's client: who takes such an answer slowly would hold a connection of those for all other requests. */
+  const bulkAgents = agentsOf(Number.POSITIVE_INFINITY);
   const bulk = createBulkConnections((url) => policy.lookupFor(portOf(url)), IDLE_MS, trust);
   return {
     request: (request) =>
       guard(policy, request, async (asked) => {
         const answer = request.isBulk && verifiesTls ? await bulk.ask(asked) : undefined;
-        return answer ?? send(policy, agents, asked);
+        return answer ?? send(policy, request.isBulk ? bulkAgents : agents, asked);
       }),
     close() {
-      agents['http:'].destroy();
-      agents['https:'].destroy();
+      for (const agent of [agents, bulkAgents].flatMap((each) => Object.values(each))) agent.destroy();
       bulk.close();
     },
   };
@@ -139,7 +145,7 @@ function endWith(signal: AbortSignal, answer: Answer): void {
 
 function send(
   policy: EgressPolicy,
-  agents: { 'http:': http.Agent; 'https:': https.Agent },
+  agents: Agents,
   { url, method, headers, body, signal, onConnecting, onConnected, onSent }: AskedRequest,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();

@@ -75,6 +75,18 @@ describe('the guarded client (C6)', () => {
     expect(await text(await last)).toBe('last');
   });
 
+  it('big answers that stand still, and do not tell their length, leave others their connections', async () => {
+    const port = await serve((request, response) => {
+      if (request.url === '/big') response.write('a piece');
+      else response.end('hello');
+    });
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    const big = () => client.request({ url: new URL(`http://127.0.0.1:${port}/big`), isBulk: true });
+    const answers = await Promise.all(Array.from({ length: 6 }, big));
+    expect(await text(await client.request({ url: new URL(`http://127.0.0.1:${port}/`) }))).toBe('hello');
+    for (const answer of answers) answer.destroy();
+  });
+
   it('an answer in chunks of one byte comes whole, a thousand of them in a turn', async () => {
     const tiny = '1\r\n.\r\n'.repeat(20_000);
     const server = net.createServer((socket) =>

@@ -29,9 +29,7 @@ export async function storeOrQueue(
   incoming: IncomingUpload,
 ): Promise<void> {
   const { upload, call } = incoming;
-  await whileUnchanged(context, request, upload, call.signal, (unchanged) =>
-    storeNowOrLater(context, request, response, incoming, unchanged),
-  );
+  await whileUnchanged(context, request, upload, call, (unchanged) => storeNowOrLater(context, request, response, incoming, unchanged));
 }
 
 async function storeNowOrLater(

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { type Call, shareKeyOf } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Upload } from '../domain/changing/upload.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
@@ -22,15 +23,16 @@ export async function whileUnchanged<Result>(
   context: FsContext,
   { headers }: IncomingMessage,
   { located }: Upload,
-  signal: AbortSignal,
+  call: Call,
   store: (unchanged: Unchanged) => Promise<Result>,
 ): Promise<Result> {
   const tags = headers['if-match'];
   if (tags === undefined) return store({});
   if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', 'If-Match and As-Task do not go together');
+  const { signal } = call;
   const ask = async (): Promise<Entry> => {
     const driver = await located.mount.driver();
-    const entry = await driver.stat(located.path, { signal }).catch((error: unknown) => {
+    const entry = await driver.stat(located.path, { signal, caller: shareKeyOf(call) }).catch((error: unknown) => {
       if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
       throw error;
     });

@@ -20,6 +20,8 @@ export interface LaneOptions {
   readonly size: number;
   /** Of the size, for each caller; one that has nothing of it may take more than that at once. */
   readonly share: number;
+  /** What of the size is left to callers that have nothing of it; default 0. Few with a share each would have all of it. */
+  readonly leftToOthers?: number;
   /** How long to wait for a turn; undefined: as long as the caller does. */
   readonly waitMs?: number;
 }
@@ -31,7 +33,7 @@ interface Waiting {
   readonly take: () => void;
 }
 
-export function createLane({ size, share, waitMs }: LaneOptions): Lane {
+export function createLane({ size, share, leftToOthers = 0, waitMs }: LaneOptions): Lane {
   /** What waits of each caller, the one whose turn is next first. */
   const waiting = new Map<string | undefined, Set<Waiting>>();
   const taken = new Map<string | undefined, number>();
@@ -41,6 +43,7 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
   const isWithinShare = ({ caller, isPatient, room }: Pick<Waiting, 'caller' | 'isPatient' | 'room'>) => {
     if (isPatient && takenPatiently > 0 && takenPatiently + room > patientShare) return false;
     const own = taken.get(caller) ?? 0;
+    if (own > 0 && takenInAll + room > size - leftToOthers) return false;
     return caller === undefined || own === 0 || own + room <= share;
   };
   const place = (caller: string | undefined, isPatient: boolean, room: number): Leave => {

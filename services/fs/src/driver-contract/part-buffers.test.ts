@@ -1,18 +1,18 @@
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
-import { PART_BUDGET_BYTES, takePartBuffer } from './part-buffers.ts';
+import { PART_BUDGET_BYTES, type PartBuffer, takePartBuffer } from './part-buffers.ts';
 
 const HALF = PART_BUDGET_BYTES / 2;
 
 it('all parts together are bounded: who finds no room waits, first come, first served', async () => {
-  const first = await takePartBuffer(HALF, {});
-  const second = await takePartBuffer(HALF, {});
+  const first = await takePartBuffer(HALF, { caller: 'one' });
+  const second = await takePartBuffer(HALF, { caller: 'two' });
   const order: string[] = [];
-  const big = takePartBuffer(HALF, {}).then((part) => {
+  const big = takePartBuffer(HALF, { caller: 'three' }).then((part) => {
     order.push('big');
     return part;
   });
-  const small = takePartBuffer(1, {}).then((part) => {
+  const small = takePartBuffer(1, { caller: 'four' }).then((part) => {
     order.push('small');
     return part;
   });
@@ -52,7 +52,19 @@ it('one caller holds no more than a share, and others find room', async () => {
   });
   const other = await takePartBuffer(part, { caller: 'other' });
   expect(isFifth).toBe(false);
+  other.release();
   held.pop()?.release();
   (await fifth).release();
-  for (const buffer of [...held, other]) buffer.release();
+  for (const buffer of held) buffer.release();
+});
+
+it('who holds some, as all tasks together do, leaves a quarter to those who hold nothing', async () => {
+  const part = PART_BUDGET_BYTES / 12;
+  const held: PartBuffer[] = [];
+  const tasks = Array.from({ length: 12 }, () => takePartBuffer(part, { isPatient: true }).then((buffer) => held.push(buffer)));
+  const others = await Promise.all(['one', 'two', 'three'].map((caller) => takePartBuffer(part, { caller })));
+  expect(held).toHaveLength(9);
+  for (const buffer of [...others, ...held]) buffer.release();
+  await Promise.all(tasks);
+  for (const buffer of held) buffer.release();
 });

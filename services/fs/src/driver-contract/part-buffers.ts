@@ -6,12 +6,14 @@ const MIB = 1024 * 1024;
 export const PART_BUDGET_BYTES = 96 * MIB;
 /** What the uploads of one caller may hold of that: slow ones keep their parts for as long as they please. */
 const SHARE_BYTES = 64 * MIB;
+/** What is left to callers that have none: three parts. All tasks are one caller, and what they read may come ever so slowly. */
+const LEFT_BYTES = 24 * MIB;
 /** Buffers that are kept for the next who needs one of their size. The collector may take them. */
 const MAX_SPARE = 8;
 /** Smaller ones are quickly made. */
 const LEAST_SPARE_BYTES = MIB;
 
-const budget = createLane({ size: PART_BUDGET_BYTES, share: SHARE_BYTES });
+const budget = createLane({ size: PART_BUDGET_BYTES, share: SHARE_BYTES, leftToOthers: LEFT_BYTES });
 const spare: WeakRef<Buffer>[] = [];
 
 /** Memory for one part, with anything in it. */

@@ -10,8 +10,10 @@ import { abortable } from './verified-content.ts';
 /** What all contents of this process may take at once that wait for their size to be known, in bytes. */
 const SPOOL_BYTES = 8 * 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;
-/** Whom contents are of that nobody sends. */
+/** Whom contents are of that nobody sends: all tasks. */
 const NOBODY = '';
+/** Shares of one caller, and of all tasks, which may come ever so slowly. */
+const [OWN_SHARE, TASKS_SHARE] = [1 / 2, 3 / 4];
 
 /** The disk of each folder: all that waits there at a time fills one. */
 const rooms = new Map<string, DiskRoom>();
@@ -42,7 +44,8 @@ export interface SpoolOptions extends CallOptions {
 }
 
 /**
- * Takes a content in, in a file without a name, so that its size is known: for storages that must be told beforehand. One caller has half of the room.
+ * Takes a content in, in a file without a name, so that its size is known: for storages that must be told beforehand. One caller has half of the
+ * room, all tasks three quarters.
  *
  * @param options.folder the system's folder for temporary files by default
  * @throws AppError QUOTA_EXCEEDED: there is no room for it; with a size it would need none. What `content` throws
@@ -51,7 +54,7 @@ export async function spool(
   content: AsyncIterable<Uint8Array>,
   { signal, caller = NOBODY, folder = tmpdir(), limitBytes = SPOOL_BYTES }: SpoolOptions = {},
 ): Promise<Spooled> {
-  const shareBytes = caller === NOBODY ? limitBytes : limitBytes / 2;
+  const shareBytes = limitBytes * (caller === NOBODY ? TASKS_SHARE : OWN_SHARE);
   const file = await openUnnamed(folder);
   const room = rooms.get(folder) ?? createDiskRoom(folder, { refusal: noRoom });
   rooms.set(folder, room);

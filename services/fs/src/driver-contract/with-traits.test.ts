@@ -41,15 +41,18 @@ describe('what a storage says of itself', () => {
   });
 
   it('does not make us take in more than there is room for, and room comes back', async () => {
-    const content = async function* () {
-      for (let index = 0; index < 10; index += 1) yield pattern(10_000);
+    const content = async function* (pieces = 10) {
+      for (let index = 0; index < pieces; index += 1) yield pattern(10_000);
     };
-    await refuses('QUOTA_EXCEEDED', spool(content(), { limitBytes: 99_999 }));
-    const held = await spool(content(), { limitBytes: 100_000 });
-    await refuses('QUOTA_EXCEEDED', spool(content(), { limitBytes: 100_000 }));
+    await refuses('QUOTA_EXCEEDED', spool(content(), { limitBytes: 130_000 }));
+    // Tasks have three quarters of it.
+    const tasks = { limitBytes: 140_000 };
+    const held = await spool(content(), tasks);
+    await refuses('QUOTA_EXCEEDED', spool(content(), tasks));
+    await (await spool(content(4), { ...tasks, caller: 'user 1' })).end();
     await held.end();
     await held.end();
-    const again = await spool(content(), { limitBytes: 100_000 });
+    const again = await spool(content(), tasks);
     expect([again.sizeBytes, (await collect(again.content)).length]).toEqual([100_000, 100_000]);
     await again.end();
     // One caller has half of it.

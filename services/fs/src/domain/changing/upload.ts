@@ -22,7 +22,7 @@ import { findEntry } from '../reading/get-entry.ts';
 import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
-import { callerOf, type Operation, type OwnCall, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { callOf, type Operation, type OwnCall, requireCreation, requireCreationOf } from './operations/operation.ts';
 import { isDeep, SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
 
 /** What a client says of the file it sends. */
@@ -84,6 +84,7 @@ const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']
  */
 export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
   const { snapshot, actor, changes, signal } = operation;
+  const call = callOf(operation);
   const allowedAtMs = performance.now();
   const path = resolvePath(actor, request.path);
   if (path === '/' || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
@@ -91,11 +92,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   // Making a file asks for no password; destroying one does.
   const { password } = request;
   const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
-  if (!mayReplace && (await findEntry(snapshot, path, located, { signal }))) snapshot.rules.requireAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(snapshot, path, located, call))) snapshot.rules.requireAccess(actor, path, password);
   const driver = await uploadDriver(located);
   requireKeepable(driver.traits, located.path);
   // Refused early; the driver decides when the content is there.
-  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, { signal })))
+  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, call)))
     throw new AppError('ENTRY_EXISTS', 'file exists');
   const asked = { path, allowedAtMs, password: request.overwrite && mayReplace ? password : undefined };
   const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
@@ -121,7 +122,6 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       let mayBeStored = true;
       const since = changes.now();
       try {
-        const call = { signal, caller: callerOf(operation) };
         if (sizeBytes !== undefined && isStoredTogether(driver, located.path, request) && !beforePublish) {
           mayBeStored = false;
           const whole = await wholeContent(checked, { overwrite, sizeBytes, signal });

@@ -1,5 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { openLimited } from '../testing/limited-storage.ts';
 import { longFolder } from '../testing/long-folder.ts';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
@@ -44,6 +48,21 @@ describe('an entry', () => {
     });
     expect((await getEntry(memory.snapshot, vpath('/m/n'))).located?.mountedAt).toBe('/m/n');
   });
+});
+
+it('looks of one user leave turns of their storage to others', async () => {
+  const store = new MemoryDriver();
+  const over = Promise.withResolvers<never>();
+  // The last of the looks comes to it later.
+  over.promise.catch(() => undefined);
+  const stat: StorageDriver['stat'] = (path, options) => (path.startsWith('/slow') ? over.promise : store.stat(path, options));
+  const memory = await openLimited(decorated({ ...operationsOf(store), stat }), { names: 2 });
+  await memory.put('/quick');
+  const look = (id: number, path: string) => getWithRelated(memory.snapshot, memory.folderCache, actor({ id }), vpath(path), '', undefined);
+  const slow = ['/slow-1', '/slow-2', '/slow-3'].map((path) => refusalOf(look(1, path)));
+  expect((await look(2, '/quick')).entry.name).toBe('quick');
+  over.reject(new AppError('QUOTA_EXCEEDED', 'over'));
+  expect((await Promise.all(slow)).map(([code]) => code)).toEqual(Array.from({ length: 3 }, () => 'QUOTA_EXCEEDED'));
 });
 
 describe('related files', () => {

@@ -46,15 +46,10 @@ async function lookAt({ mount, path }: Located<Mount>, call: CallOptions | undef
  * what a caller who lists the folder sees too; whoever decides by an entry what to replace or remove asks the storage itself. Whether the
  * caller may see it was asked before: what is kept is the same for all.
  */
-async function lookIn(
-  folderCache: FolderCache,
-  folder: Located<Mount>,
-  located: Located<Mount>,
-  signal: AbortSignal | undefined,
-): Promise<Entry> {
+async function lookIn(folderCache: FolderCache, folder: Located<Mount>, located: Located<Mount>, call: CallOptions): Promise<Entry> {
   const name = baseName(located.path);
   const listing = name === undefined ? undefined : await folderCache.findListing(folder);
-  return (name === undefined ? undefined : listing?.find(name)) ?? lookAt(located, { signal });
+  return (name === undefined ? undefined : listing?.find(name)) ?? lookAt(located, call);
 }
 
 /** The same in a storage that was chosen before; undefined when nothing is there. */
@@ -101,17 +96,18 @@ export async function getWithRelated(
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return { ...virtual, related: [] };
   const located = locate(snapshot, path);
+  const call = { signal, caller: `user ${actor.id}` };
   // A rule of its own may open a file in a closed folder; what is beside the caller's root is not in the caller's tree.
   const beside = { ...located, path: parentPath(located.path) };
   if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))
-    return { entry: await lookIn(folderCache, beside, located, signal), located, related: [] };
+    return { entry: await lookIn(folderCache, beside, located, call), located, related: [] };
   const isVisible = snapshot.rules.listingFilter(actor, parentPath(path));
   const kept = await folderCache.findKept(beside);
   const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
   if (known) return { ...known, located };
-  const entry = await lookIn(folderCache, beside, located, signal);
+  const entry = await lookIn(folderCache, beside, located, call);
   try {
-    const folder = await folderCache.read(beside, { refresh: false, signal, caller: `user ${actor.id}` });
+    const folder = await folderCache.read(beside, { ...call, refresh: false });
     room?.hold(folder.names);
     const { related: names } = await lookAround(folder, entry.name, isVisible, signal);
     return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };

@@ -4,7 +4,7 @@ import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { userShareOf } from '../../driver-contract/own-folder.ts';
 import { type Entry, type HashName, supports } from '../../driver-contract/storage-driver.ts';
-import type { Operation } from '../changing/operations/operation.ts';
+import { callOf, type Operation } from '../changing/operations/operation.ts';
 import { beginUpload, type UploadRequest, uploadDriver } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -176,14 +176,15 @@ const HASHES = ['sha256', 'sha1', 'md5'] as const;
 
 /** Whether the storage has the announced file, as a hash of its own says, and the caller may read it. */
 async function isThere(
-  { snapshot, actor, signal }: Operation,
+  operation: Operation,
   located: Located<Mount>,
   { path, sizeBytes, upload }: UploadSession,
   password: string,
 ): Promise<boolean> {
+  const { snapshot, actor } = operation;
   const wanted = Object.entries(upload.hashes);
   if (wanted.length === 0 || !upload.overwrite || upload.isPartial || !snapshot.rules.canAccess(actor, path, password)) return false;
-  const entry: Entry | undefined = await findEntry(snapshot, path, located, { signal });
+  const entry: Entry | undefined = await findEntry(snapshot, path, located, callOf(operation));
   if (!entry || entry.isDirectory || entry.sizeBytes !== sizeBytes) return false;
   const has = wanted
     .map(([name, digest]) => ({ digest, known: entry.hashes?.[name as HashName] }))

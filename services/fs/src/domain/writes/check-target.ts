@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../access/permissions.ts';
-import { type Operation, requireCreationOf, requireWrite } from '../changing/operations/operation.ts';
+import { callOf, type Operation, requireCreationOf, requireWrite } from '../changing/operations/operation.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
@@ -26,13 +26,13 @@ export async function requireBringing(operation: Operation, directory: VirtualPa
  * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
  */
 export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
-  const { snapshot, signal } = operation;
+  const { snapshot } = operation;
   await requireBringing(operation, directory);
   const located = locate(snapshot, directory);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, { signal });
+  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, callOf(operation));
   if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
   return located;
 }

@@ -1,5 +1,5 @@
 import { baseName, childPath, type EntryName, isEntryName, parentPath, type VirtualPath } from '@wharf/paths';
-import type { Operation } from '../changing/operations/operation.ts';
+import { callOf, type Operation } from '../changing/operations/operation.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
@@ -21,7 +21,7 @@ export async function* freeNames(
   for (let number = 0; number < MAX_NAMES; number++) {
     const path = number === 0 ? wanted : childPath(directory, numberedName(name, number));
     const place = locate(operation.snapshot, path, beside);
-    if (!(await findEntry(operation.snapshot, path, place, { signal: operation.signal }))) yield { path, place };
+    if (!(await findEntry(operation.snapshot, path, place, callOf(operation)))) yield { path, place };
   }
 }
 

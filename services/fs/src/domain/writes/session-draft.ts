@@ -26,12 +26,12 @@ export async function openSessionDraft(
   { driver, path, signal }: DraftPlace,
   create: boolean,
 ): Promise<SessionDraft> {
-  const { id, sizeBytes, upload } = session;
+  const { id, sizeBytes, upload, userId } = session;
   if (upload?.spool !== undefined) {
     if (spool?.id !== upload.spool)
       throw new AppError('STORAGE_UNAVAILABLE', 'this upload is kept by another replica of fs, which does not share its data folder');
     return create ? spool.create({ id, sizeBytes }) : spool.open({ id, sizeBytes });
   }
   if (!supports(driver, 'openDraft')) throw gone();
-  return driver.openDraft(path, id, { create, signal, ...(create && { sizeBytes }) });
+  return driver.openDraft(path, id, { create, signal, caller: `user ${userId}`, ...(create && { sizeBytes }) });
 }

@@ -8,7 +8,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import type { Claim, HeldClaim, HeldRoom } from '../../quota/quota.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
-import { type Operation, open } from './operation.ts';
+import { callOf, type Operation, open } from './operation.ts';
 
 /**
  * Claims bytes of the caller's quota before the first of them is written; whoever has no quota gets a claim without bounds. The quota is
@@ -65,7 +65,7 @@ export async function withRoom(
 
 /** Bytes of an entry with all it holds; 0 where none is. */
 export async function bytesAt(operation: Operation, path: VirtualPath, located: Located<Mount>): Promise<number> {
-  const entry = await findEntry(operation.snapshot, path, located, { signal: operation.signal });
+  const entry = await findEntry(operation.snapshot, path, located, callOf(operation));
   return entry?.isDirectory ? bytesBelow(operation, { path, located }) : (entry?.sizeBytes ?? 0);
 }
 

@@ -84,7 +84,8 @@ export function requireCreation(snapshot: Snapshot, actor: Actor, directory: Vir
  *
  * @throws AppError PERMISSION_DENIED
  */
-export async function requireCreationOf({ snapshot, actor, signal }: Operation, directory: VirtualPath): Promise<void> {
+export async function requireCreationOf(operation: Operation, directory: VirtualPath): Promise<void> {
+  const { snapshot, actor } = operation;
   const above: VirtualPath[] = [];
   for (let at = directory; at !== '/' && at !== actor.basePath; ) {
     at = parentPath(at);
@@ -94,7 +95,7 @@ export async function requireCreationOf({ snapshot, actor, signal }: Operation, 
   for (const folder of [directory, ...above]) {
     if (folder !== directory) requireWrite(snapshot, actor, folder);
     const located = snapshot.table.locate(folder);
-    if (located && (await findEntry(snapshot, folder, located, { signal }))) return;
+    if (located && (await findEntry(snapshot, folder, located, callOf(operation)))) return;
   }
 }
 

@@ -2,7 +2,7 @@ import { baseName, childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+import { callOf, nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { renameItem } from './place-item.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
@@ -21,7 +21,7 @@ export async function renameEntry(
   request: { path: string; name: string; overwrite: boolean },
   queue?: QueueItems,
 ): Promise<void> {
-  const { snapshot, actor, signal } = operation;
+  const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.path);
   const now = rightsOfNow(operation, [parentPath(path)]);
@@ -29,14 +29,14 @@ export async function renameEntry(
   requireUnprotected(snapshot, actor, path, 'rename');
   requireWrite(snapshot, actor, parentPath(path));
   snapshot.rules.requireEntry(actor, path, 'write');
-  const found = await getEntry(snapshot, path, { signal });
+  const found = await getEntry(snapshot, path, callOf(operation));
   if (baseName(path) === name) return;
   requireNoGuard(operation, path);
   const target = childPath(parentPath(path), name);
   snapshot.rules.requireEntry(actor, target, 'create');
   const from = found.located ?? locate(snapshot, path);
   const to = locate(snapshot, target, from);
-  const taken = await findEntry(snapshot, target, to, { signal });
+  const taken = await findEntry(snapshot, target, to, callOf(operation));
   if (taken && (!request.overwrite || snapshot.table.isProtected(target))) throw nameTaken(name);
   if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
