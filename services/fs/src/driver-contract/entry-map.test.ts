@@ -89,3 +89,16 @@ it('what many entries take grows with them, and is a part of what they take as o
   expect(most / more).toBeLessThan(2.5);
   expect(most / 80_000).toBeLessThan(110);
 });
+
+it('all entries of many are listed with room for others', async () => {
+  const entries = await takeEntries(fillers);
+  let steps = 0;
+  const pace = {
+    async step() {
+      steps += 1;
+    },
+  };
+  const all = await entries.all(pace);
+  expect(all).toEqual(fillers);
+  expect(steps).toBe(fillers.length);
+});

@@ -62,6 +62,16 @@ export class EntryMap {
     return this.#entries.values();
   }
 
+  /** The same as a list. Of many, all of them in one turn would keep the thread. */
+  async all(pace: Pace): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    for (const entry of this.values()) {
+      entries.push(entry);
+      await pace.step();
+    }
+    return entries;
+  }
+
   /** The same for the last time: memory is freed on the way. */
   drain(): Iterable<Entry> {
     return this.#entries instanceof PackedEntries ? this.#entries.drain() : this.#entries.values();

@@ -53,6 +53,16 @@ describe('a removal in a store of objects', () => {
     expect(await memory.everything('/o')).toEqual([]);
   });
 
+  it('of thousands of entries is told in turns with other work', async () => {
+    const memory = await openObjects();
+    const operation = memory.operation();
+    const told: number[] = [];
+    const changes = { ...operation.changes, entryChanged: (...paths: readonly string[]) => void told.push(paths.length) };
+    const names = Array.from({ length: 1_700 }, (_, index) => `none${index}`);
+    await removeEntries({ ...operation, changes }, { dir: '/o', names }, async () => {});
+    expect(told.filter((count) => count > 1)).toEqual([500, 500, 500, 100]);
+  });
+
   it('leaves what is stored after it was asked for, and says so', async () => {
     const memory = await openObjects();
     const names = Array.from({ length: 130 }, (_, index) => `f${index}`);

@@ -18,6 +18,8 @@ const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
 const KEPT_SHARE = 0.8;
 /** The folder is measured at the first write, and again after this part of the limit was written. */
 const TIDY_SHARE = 0.05;
+/** What a file takes of a disk at least: without it there could be a million small ones, all of which are looked at to tidy the folder. */
+const LEAST_BYTES = 4096;
 /** Only files of this form are ours. */
 const OUR_FILE = /^wharf-thumbnail-[0-9a-f-]+\.(?:png|part)$/;
 const ABANDONED_MS = 3_600_000;
@@ -46,7 +48,7 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
         await rm(part, { force: true });
         throw error;
       }
-      untidiedBytes += png.byteLength;
+      untidiedBytes += Math.max(LEAST_BYTES, png.byteLength);
       if (untidiedBytes < maxBytes * TIDY_SHARE) return;
       untidiedBytes = 0;
       await tidy(folder, maxBytes);
@@ -70,7 +72,7 @@ async function tidy(folder: string, maxBytes: number): Promise<void> {
     const path = join(folder, name);
     const found = await stat(path).catch(ignoreAbsence);
     if (found === undefined) continue;
-    if (!name.endsWith('.part')) files.push({ path, sizeBytes: found.size, usedAt: found.mtimeMs });
+    if (!name.endsWith('.part')) files.push({ path, sizeBytes: Math.max(LEAST_BYTES, found.size), usedAt: found.mtimeMs });
     else if (Date.now() - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
   }
   let total = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -171,6 +171,17 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await index.move(path('/to'), path('/to/Neu😀/to'))).toBe(false);
     });
 
+    it('moves more folders than are read at a time', async () => {
+      const names = Array.from({ length: 1_100 }, (_, number) => `inner ${number}`);
+      await index.put(path('/'), [folder('from'), folder('to')], GENERATION);
+      await index.put(path('/from'), names.map(folder), GENERATION);
+      expect(await index.move(path('/from'), path('/to/from'))).toBe(true);
+      for (const name of [names[0], names[500], names.at(-1)]) {
+        expect(await index.findFolder(path(`/from/${name}`))).toBeUndefined();
+        expect(await index.findFolder(path(`/to/from/${name}`))).toBeDefined();
+      }
+    });
+
     it('keeps paths of the greatest length apart', async () => {
       const names = Array.from({ length: 15 }, (_, number) => `${number}-`.padEnd(255, 'x'));
       let parent = path('/');

@@ -8,7 +8,7 @@ const change = fc.record({ path, isRemoved: fc.boolean() });
 
 it('answers what a plain list of paths would', () => {
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 20 }), path, (changes, asked) => {
+    fc.property(fc.array(change, { maxLength: 20 }), path, path, (changes, asked, other) => {
       const tree = new PathTree<string>();
       const list = new Set<string>();
       for (const { path: at, isRemoved } of changes) {
@@ -22,6 +22,8 @@ it('answers what a plain list of paths would', () => {
       expect(tree.get(asked)).toBe(list.has(asked) ? asked : undefined);
       expect(tree.nearest(asked)).toBe(above[0]);
       expect([...tree.below(asked)].sort()).toEqual(below.sort());
+      const belowOther = [...list].filter((each) => isAtOrBelow(other, each));
+      expect([...tree.belowEach([asked, other])].sort()).toEqual([...below, ...belowOther].sort());
       expect(tree.has(asked)).toBe(asked === '/' || below.length > 0);
       const steps = [...tree.steps(asked)];
       expect(steps.flatMap(({ value }) => value ?? [])).toEqual(above.filter((each) => each !== asked).reverse());

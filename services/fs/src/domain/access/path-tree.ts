@@ -1,4 +1,4 @@
-import type { VirtualPath } from '@wharf/paths';
+import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
 
 interface Node<Value> {
   value: Value | undefined;
@@ -87,11 +87,17 @@ export class PathTree<Value> {
 
   /** Values at the path and below it. */
   *below(path: VirtualPath): Generator<Value, void> {
-    const top = this.#find(path);
-    const pending = top ? [top] : [];
-    for (let node = pending.pop(); node; node = pending.pop()) {
-      if (node.value !== undefined) yield node.value;
-      for (const child of node.children.values()) pending.push(child);
+    yield* valuesIn(this.#find(path));
+  }
+
+  /** The same of several paths. The way to those in one folder is gone once: it may lead through thousands of folders. */
+  *belowEach(paths: readonly VirtualPath[]): Generator<Value, void> {
+    for (const [folder, inner] of Map.groupBy(paths, parentPath)) {
+      const node = this.#find(folder);
+      for (const path of inner) {
+        const name = baseName(path);
+        yield* valuesIn(name === undefined ? node : node?.children.get(name));
+      }
     }
   }
 
@@ -102,6 +108,14 @@ export class PathTree<Value> {
       if (!node) return undefined;
     }
     return node;
+  }
+}
+
+function* valuesIn<Value>(top: Node<Value> | undefined): Generator<Value, void> {
+  const pending = top ? [top] : [];
+  for (let node = pending.pop(); node; node = pending.pop()) {
+    if (node.value !== undefined) yield node.value;
+    for (const child of node.children.values()) pending.push(child);
   }
 }
 

@@ -318,9 +318,9 @@ function createNameReads(kept: KeptFolders, turnsOf: (driver: StorageDriver) => 
 function takeOver(kept: KeptFolders, key: string, { path, driver, entry, since }: Outcome): readonly VirtualPath[] {
   const isLeft = kept.take({ key, path, entry, since });
   if (entry || isLeft || driver.traits.keepsEmptyDirectories) return [path];
-  // Its folder may have gone with it, and those above.
-  const gone = [path];
-  for (let at = parentPath(path); at !== '/'; at = parentPath(at)) gone.push(at);
+  // Its folder may have gone with it, and those above: with the topmost all that is below it is forgotten.
+  const end = path.indexOf('/', 1);
+  const gone = end === -1 ? [path] : [path, path.slice(0, end) as VirtualPath];
   kept.forget(gone);
   return gone;
 }

@@ -1,6 +1,7 @@
-import type { EntryName } from '@wharf/paths';
+import type { EntryName, VirtualPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { countWork } from '../testing/count-work.ts';
 import { createKeptFolders } from './kept-folders.ts';
 import { readListedEntries } from './listed-entries.ts';
 
@@ -32,4 +33,22 @@ it('of small folders with long paths fewer are kept (C18)', async () => {
   const left = Array.from({ length: 4_000 }, (_unused, folder) => kept.get(pathOf(folder)) !== undefined).filter(Boolean).length;
   expect(left).toBeGreaterThan(2_000);
   expect(left).toBeLessThan(3_000);
+});
+
+it('the way to thousands of entries of a deep folder is gone once, and each is forgotten', () => {
+  const kept = createKeptFolders();
+  const deep = '/d'.repeat(500);
+  const keep = (path: string) =>
+    kept.keep(`1 ${path}`, {
+      version: 'v',
+      order: '',
+      folder: { names: [], isDirectory: () => true, entries: async () => [] },
+    });
+  const paths = Array.from({ length: 2_000 }, (_, index) => `${deep}/${index}` as VirtualPath);
+  const [first = deep, last = deep] = [paths[0], paths.at(-1)];
+  for (const path of ['/', '/d', deep, first, last, `${deep}/other`]) keep(path);
+  const isKept = (path: string) => kept.get(`1 ${path}`) !== undefined;
+  expect(countWork(() => kept.forget(paths))).toBeLessThan(50 * paths.length);
+  expect(paths.some(isKept)).toBe(false);
+  expect(['/', '/d', deep, `${deep}/other`].map(isKept)).toEqual([true, true, false, true]);
 });

@@ -1,4 +1,4 @@
-import { baseName, type EntryName, type VirtualPath } from '@wharf/paths';
+import { baseName, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
@@ -94,8 +94,7 @@ export function createKeptFolders(): KeptFolders {
     return moment;
   };
   /** @param spared the folder of the path; it stays. */
-  const forget = (path: VirtualPath, spared?: string): void => {
-    const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
+  const forgetAbove = (path: VirtualPath, obsolete: string[], spared?: string): void => {
     for (const { name, value: keys, length } of places.steps(path)) {
       for (const key of keys ?? []) {
         // A listing that is on its way may not show the way to the path either.
@@ -107,6 +106,12 @@ export function createKeptFolders(): KeptFolders {
         else if (folder && !isOnTheWay) obsolete.push(key);
       }
     }
+  };
+  /** @param spared the folder of the only path; it stays. */
+  const forget = (paths: readonly VirtualPath[], spared?: string): void => {
+    const obsolete = [...places.belowEach(paths)].flatMap((keys) => [...keys]);
+    // For the folders above it is the same which of the entries of one changed.
+    for (const [one] of Map.groupBy(paths, parentPath).values()) if (one !== undefined) forgetAbove(one, obsolete, spared);
     for (const key of obsolete) {
       dropLoading(key);
       kept.delete(key);
@@ -122,9 +127,7 @@ export function createKeptFolders(): KeptFolders {
       place(key);
     },
     endLoading: dropLoading,
-    forget(paths) {
-      for (const path of paths) forget(path);
-    },
+    forget: (paths) => forget(paths),
     now,
     take({ key, path, entry, since }) {
       const name = baseName(path);
@@ -133,10 +136,10 @@ export function createKeptFolders(): KeptFolders {
       const isSure = known && 'entries' in known && name !== undefined && known.begunAt < since && (known.changedAt.get(name) ?? 0) < since;
       const isSpelled = entry === undefined || entry.name === name;
       if (!isSure || !isSpelled) {
-        forget(path);
+        forget([path]);
         return false;
       }
-      forget(path, key);
+      forget([path], key);
       known.entries.change(name, entry);
       // An empty folder is never kept. What is kept is weighed anew.
       if (known.entries.count === 0) kept.delete(key);

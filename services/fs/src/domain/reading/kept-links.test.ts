@@ -2,6 +2,7 @@ import type { MountPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import type { DirectLink, LinkOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { countWork } from '../testing/count-work.ts';
 import { mpath, vpath } from '../testing/memory-tree.ts';
 import { createKeptLinks } from './kept-links.ts';
 
@@ -95,4 +96,13 @@ it('a link for one client is asked for each time, with that client', async () =>
   ];
   for (const client of clients) await links.find(picky, mpath('/f'), vpath('/f'), { client });
   expect(asked).toEqual(clients);
+});
+
+it('the way to many changes in a deep folder is gone once', async () => {
+  const { links, urlOf } = setUp();
+  const deep = '/d'.repeat(500);
+  await urlOf(`${deep}/f`);
+  const changed = Array.from({ length: 500 }, (_, index) => vpath(`${deep}/${index}`));
+  expect(countWork(() => links.forget([...changed, vpath(`${deep}/f`)]))).toBeLessThan(50 * changed.length);
+  expect(await urlOf(`${deep}/f`)).toBe('2');
 });

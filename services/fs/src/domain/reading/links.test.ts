@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { locate } from '../snapshot/snapshot.ts';
 import { openTree, vpath } from '../testing/memory-tree.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -16,6 +16,14 @@ it.each([
 ])('%s is written %s', (path, encoded) => {
   expect(encodePath(path)).toBe(encoded);
   expect(decodeURIComponent(encoded)).toBe(path);
+});
+
+it('the path of a folder is encoded once for the entries that are asked for one after another', () => {
+  const encode = vi.spyOn(globalThis, 'encodeURIComponent');
+  const deep = '/ä'.repeat(500);
+  for (let index = 0; index < 10; index += 1) expect(encodePath(`${deep}/${index}`)).toBe(`${'/%C3%A4'.repeat(500)}/${index}`);
+  expect(encode.mock.calls.length).toBeLessThan(600);
+  encode.mockRestore();
 });
 
 const unsigned = { sign_all: 'false' };

@@ -118,9 +118,15 @@ export function thumbnailUrl(snapshot: Snapshot, path: VirtualPath, siteUrl: str
   return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(snapshot, path))}`;
 }
 
+/** The folder that was encoded last: entries of one are asked for one after another, and its path may have two thousand segments. */
+let last = { folder: '', encoded: '' };
+
 /** Percent-encodes each segment as the family does: unreserved characters and `$&+=:@` stay. */
 export function encodePath(path: string): string {
-  return path.split('/').map(encodeSegment).join('/');
+  const at = path.lastIndexOf('/') + 1;
+  const folder = path.slice(0, at);
+  if (last.folder !== folder) last = { folder, encoded: folder.split('/').map(encodeSegment).join('/') };
+  return last.encoded + encodeSegment(path.slice(at));
 }
 
 function encodeSegment(segment: string): string {

@@ -61,3 +61,19 @@ it('those who ask for an order at once share one sort', async () => {
   listed.change('a' as Entry['name'], undefined);
   expect((await listed.inOrder(order, inTurn)).names).toEqual(['b']);
 });
+
+it('whoever asks for all entries of a big folder leaves room for others', async () => {
+  const listed = await readListedEntries(
+    (async function* () {
+      for (let index = 0; index < 50_000; index += 1)
+        yield { name: `${index}` as Entry['name'], isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+    })(),
+  );
+  const { names, entries } = await listed.inOrder({ by: '', isDescending: false, folders: '' }, (sort) => sort());
+  let hadTurn = false;
+  setImmediate(() => {
+    hadTurn = true;
+  });
+  expect(await entries(names, undefined)).toHaveLength(50_000);
+  expect(hadTurn).toBe(true);
+});

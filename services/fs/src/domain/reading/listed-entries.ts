@@ -43,7 +43,7 @@ function listedEntries(byName: EntryMap): ListedEntries {
       whole: {},
       names: (await sortEntries(order, await byName.heads(pace), pace)).map(({ name }) => name),
       isDirectory,
-      entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+      entries: (names, signal) => entriesOf(byName, names, signal),
     };
   };
   return {
@@ -68,6 +68,18 @@ function listedEntries(byName: EntryMap): ListedEntries {
       else byName.delete(name);
     },
   };
+}
+
+/** Of a big folder, all of them in one turn would keep the thread. */
+async function entriesOf(byName: EntryMap, names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  const pace = createPace(signal);
+  for (const name of names) {
+    const entry = byName.get(name);
+    if (entry) entries.push(entry);
+    await pace.step();
+  }
+  return entries;
 }
 
 export function orderKey(order: EntryOrder): string {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { compareNaturally } from './natural-order.ts';
 
 it.each([
@@ -31,4 +31,11 @@ it('is a total order: antisymmetric, transitive, and equal only for equal names'
     }),
     { numRuns: 2_000 },
   );
+});
+
+it('names of many numbers are compared without a text for each', () => {
+  const replace = vi.spyOn(String.prototype, 'replace');
+  expect(compareNaturally(`${'a1'.repeat(100)}2`, `${'a1'.repeat(100)}10`)).toBeLessThan(0);
+  expect(replace).not.toHaveBeenCalled();
+  replace.mockRestore();
 });

@@ -73,3 +73,16 @@ it.each([15_000, 30_000, 60_000])('others get a turn while %i names are sorted',
   // Every thousand names of every round of merging.
   expect(steps).toBeGreaterThanOrEqual((count / 1_000) * Math.ceil(Math.log2(count / 1_000)));
 });
+
+it('folders are put apart with room for others', async () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => parseEntryName(`${index}`));
+  let steps = 0;
+  const counted = {
+    async step() {
+      steps += 1;
+    },
+  };
+  const apart = await sortNamesBy(order('', false, 'front'), names, (name) => name.endsWith('7'), counted);
+  expect(apart.slice(0, 2)).toEqual(['7', '17']);
+  expect(steps).toBe(names.length);
+});

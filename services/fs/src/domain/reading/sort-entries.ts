@@ -23,7 +23,7 @@ const COMPARE: Readonly<Record<string, (left: EntryHead, right: EntryHead) => nu
 export async function sortEntries(order: EntryOrder, entries: readonly EntryHead[], pace: Pace): Promise<readonly EntryHead[]> {
   const compare = COMPARE[order.by];
   const sorted = compare ? await sortInTurns(entries, directed(order, compare), pace) : entries;
-  return foldersApart(order, sorted, (entry) => entry.isDirectory);
+  return foldersApart(order, sorted, (entry) => entry.isDirectory, pace);
 }
 
 /** The same for bare names, which can be sorted by `name` or not at all. */
@@ -34,7 +34,7 @@ export async function sortNamesBy(
   pace: Pace,
 ): Promise<readonly EntryName[]> {
   const sorted = order.by === 'name' ? await sortInTurns(names, directed(order, compareNaturally), pace) : names;
-  return foldersApart(order, sorted, isDirectory);
+  return foldersApart(order, sorted, isDirectory, pace);
 }
 
 type Compare<Item> = (left: Item, right: Item) => number;
@@ -43,9 +43,18 @@ function directed<Item>({ isDescending }: EntryOrder, compare: Compare<Item>): C
   return isDescending ? (left, right) => compare(right, left) : compare;
 }
 
-function foldersApart<Item>(order: EntryOrder, items: readonly Item[], isDirectory: (item: Item) => boolean): readonly Item[] {
+async function foldersApart<Item>(
+  order: EntryOrder,
+  items: readonly Item[],
+  isDirectory: (item: Item) => boolean,
+  pace: Pace,
+): Promise<readonly Item[]> {
   if (order.folders !== 'front' && order.folders !== 'back') return items;
-  const folders = items.filter(isDirectory);
-  const files = items.filter((item) => !isDirectory(item));
-  return order.folders === 'front' ? [...folders, ...files] : [...files, ...folders];
+  const folders: Item[] = [];
+  const files: Item[] = [];
+  for (const item of items) {
+    (isDirectory(item) ? folders : files).push(item);
+    await pace.step();
+  }
+  return order.folders === 'front' ? folders.concat(files) : files.concat(folders);
 }

@@ -115,7 +115,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         );
       }
       const followed = await options.betweenPortions(index, snapshot, (path) => runs.stands(placeOf(path)));
-      for (const path of followed) ahead.forget(snapshot.table.locate(path)?.path ?? MOUNT_ROOT);
+      ahead.forget(followed.map((path) => snapshot.table.locate(path)?.path ?? MOUNT_ROOT));
       if (job) await options.onProgress(index);
     }
   };

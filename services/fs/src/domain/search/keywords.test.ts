@@ -13,6 +13,9 @@ describe('keywords', () => {
     for (const control of ['\0', '\u0001', '\u001f', '\u007f']) expect(parseKeywords(`a b${control}c`)).toBeUndefined();
     expect(parseKeywords('a\tb\r\n')).toEqual(['a', 'b']);
     expect(parseKeywords('x'.repeat(256))).toBeUndefined();
+    const letters = Array.from({ length: 2_000 }, (_, index) => String.fromCharCode(0x4e00 + index));
+    expect(parseKeywords(letters.slice(0, 255).join(' '))).toHaveLength(255);
+    expect(parseKeywords(letters.join(' '))).toBeUndefined();
     expect(() => parseKeywords('x '.repeat(2_049))).toThrow('the keywords are too long');
   });
 

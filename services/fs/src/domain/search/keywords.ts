@@ -21,7 +21,12 @@ export function parseKeywords(keywords: string): readonly string[] | undefined {
   const words = [...new Set(foldCase(keywords).split(SPACES))].filter((word) => word !== '').sort((a, b) => b.length - a.length);
   if (words.some((word) => CONTROLS.test(word) || Buffer.byteLength(word) > MAX_NAME_BYTES)) return undefined;
   const needed: string[] = [];
-  for (const word of words) if (!needed.some((longer) => longer.includes(word))) needed.push(word);
+  for (const word of words) {
+    if (needed.some((longer) => longer.includes(word))) continue;
+    // None is part of another, so each begins at a place of its own in a name.
+    if (needed.length === MAX_NAME_BYTES) return undefined;
+    needed.push(word);
+  }
   return needed;
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { walkTree } from '../../driver-contract/walk-tree.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { countWork } from '../testing/count-work.ts';
 import { bytesOf, mpath } from '../testing/memory-tree.ts';
 import { createListedAhead } from './listed-ahead.ts';
 
@@ -45,4 +46,16 @@ it('a tree that is too large to be held is listed folder by folder, its small pa
 it('a storage that lists folder by folder is not asked', async () => {
   const { store } = await setUp(1);
   expect(await createListedAhead().take(store, mpath('/'), signal)).toBeUndefined();
+});
+
+it('what is above many changes is forgotten once', async () => {
+  const { store, driver, asked } = await setUp(3);
+  const deep = `/d${'/e'.repeat(300)}`;
+  await store.write(mpath(`${deep}/f`), bytesOf('x'), { overwrite: true });
+  const ahead = createListedAhead();
+  for (const path of ['/', '/d/0']) await ahead.take(driver, mpath(path), signal);
+  const changed = Array.from({ length: 200 }, (_, index) => mpath(`${deep}/${index}`));
+  expect(countWork(() => ahead.forget(changed))).toBeLessThan(4 * deep.length * (deep.length + changed.length));
+  for (const path of ['/d/1', '/d', deep]) await ahead.take(driver, mpath(path), signal);
+  expect(asked).toEqual(['/', '/d']);
 });

@@ -1,4 +1,4 @@
-import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import { type MountPath, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 
 /** Entries below one folder that are held until the walk comes to them: 10 MiB or so. A tree of more is listed folder by folder. */
@@ -15,8 +15,8 @@ export interface ListedAhead {
    * @throws what the storage throws
    */
   take(driver: StorageDriver, folder: MountPath, signal: AbortSignal): Promise<readonly Entry[] | undefined>;
-  /** Something was changed there: what was told before of the folder, and of those above it, may be older. Of any storage. */
-  forget(path: MountPath): void;
+  /** Something was changed at these paths: what was told before of them, and of the folders above them, may be older. Of any storage. */
+  forget(paths: readonly MountPath[]): void;
 }
 
 export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
@@ -50,13 +50,15 @@ export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
       if (listed) hold(driver, listed);
       return own;
     },
-    forget(path) {
-      for (const folders of held.values()) {
-        for (let at = path; folders.size > 0; at = parentPath(at)) {
-          takeHeld(folders, at);
-          if (at === MOUNT_ROOT) break;
+    forget(paths) {
+      if (held.values().every(({ size }) => size === 0)) return;
+      /** With a folder all above it were passed. */
+      const passed = new Set<MountPath>();
+      for (const path of paths)
+        for (let at = path; !passed.has(at); at = parentPath(at)) {
+          passed.add(at);
+          for (const folders of held.values()) takeHeld(folders, at);
         }
-      }
     },
   };
 }

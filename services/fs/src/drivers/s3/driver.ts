@@ -315,13 +315,22 @@ export class S3Driver implements StorageDriver {
     const untilMs = await endOfNow(this.#client, this.#keys.placeholderKey(this.#settings.keyPrefix), options);
     // Stores may date a file by when its upload in parts began: what is under way by now is not there yet.
     const underWay = await this.#uploads.keysUnderWay(options);
-    return paths.map((path) => {
+    const begin = (path: MountPath) => {
       if (path === MOUNT_ROOT) return storageError('INVALID_ARGUMENT');
       const key = this.#keys.fileKey(path);
       if (key === undefined) return storageError('ENTRY_NOT_FOUND');
-      const spared = underWay?.filter((each) => each === key || each.startsWith(`${key}/`));
+      const below = `${key}/`;
+      const spared = underWay?.filter((each) => each === key || each.startsWith(below));
       return spared && spared.length <= MAX_SPARED ? JSON.stringify({ untilMs, spared }) : storageError('UNSUPPORTED_OPERATION');
-    });
+    };
+    const begun: (string | AppError)[] = [];
+    // There may be ten thousand paths, and a thousand uploads under way.
+    const pace = createPace(options.signal);
+    for (const path of paths) {
+      begun.push(begin(path));
+      await pace.step();
+    }
+    return begun;
   }
 
   /** The look comes last, for stores that pass over the condition. */

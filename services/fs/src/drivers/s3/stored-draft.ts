@@ -326,9 +326,10 @@ export async function sweepDrafts(store: DraftStore, options: CallOptions, nowMs
   }
   const uploads = await client.listUploads(prefix, options);
   for (const { key, startedAt } of uploads) note(key, startedAt);
+  const uploadsOf = Map.groupBy(uploads, ({ key }) => key);
   for (const [id, at] of touchedAt) {
     const { all, whole } = keysOf(store, id);
-    const own = uploads.filter(({ key }) => key === whole);
+    const own = uploadsOf.get(whole) ?? [];
     let lastAt = at;
     // One after the other: a store could name many of one key, each with thousands of parts.
     for (const upload of own)

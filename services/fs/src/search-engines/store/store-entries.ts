@@ -1,7 +1,7 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
-import { batches, idOf, ignoreDuplicates, recordOf, subtree, within } from './index-records.ts';
+import { BATCH, batches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
 /** The entries of the index, which refer to their folder by its id. */
@@ -70,16 +70,20 @@ export function createStoreEntries(
       await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
       // removed with it.
-      const inside = await folders
-        .find({ $or: subtree(from) }, { path: 1 })
-        .sort({ path: -1 })
-        .lean<Folder[]>();
-      for (const batch of batches(inside))
-        await folders.bulkWrite(
-          batch.map((folder) => ({
-            updateOne: { filter: { _id: folder._id }, update: { $set: { path: to + folder.path.slice(from.length) } } },
-          })),
-        );
+      const placed = ({ _id, path }: Folder) => ({
+        updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length) } } },
+      });
+      for (;;) {
+        // There may be hundreds of thousands, and those that were moved are below it no more.
+        const inside = await folders
+          .find({ path: within(from) }, { path: 1 })
+          .sort({ path: -1 })
+          .limit(BATCH)
+          .lean<Folder[]>();
+        if (inside.length === 0) break;
+        await folders.bulkWrite(inside.map(placed));
+      }
+      await folders.bulkWrite([placed(moved)]);
       await entries.deleteOne({ _id: before._id });
       return true;
     },

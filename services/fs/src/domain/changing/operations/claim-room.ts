@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
 import { EntryMap } from '../../../driver-contract/entry-map.ts';
 import { supports } from '../../../driver-contract/storage-driver.ts';
@@ -79,6 +80,7 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEn
   /** Folders on the way down, with the names of those in them that wait. */
   const way: { folder: WalkedFolder; names: EntryName[] }[] = [];
   let bytes = 0;
+  const pace = createPace(operation.signal);
   for (let folder: WalkedFolder | undefined = root; folder; folder = nextFolder(operation, way)) {
     operation.signal.throwIfAborted();
     const whole = await bytesOfTree(operation, folder, countWalked);
@@ -90,6 +92,7 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEn
     countWalked(entries.size);
     const folders = new Set(mounted);
     for (const { name, isDirectory, isLink, sizeBytes } of entries.values()) {
+      await pace.step();
       if (isLink) continue;
       if (!isDirectory) bytes += sizeBytes ?? 0;
       else if (hasRoomFor(folder.path, name)) folders.add(name);

@@ -109,7 +109,11 @@ async function namesAt(operation: Operation, folder: WalkedFolder, share: PlanSh
   const names = new Map<EntryName, boolean>();
   try {
     const { entries, mounted } = await everythingIn(operation, folder, { share });
-    for (const { name, isDirectory } of entries.values()) names.set(name, isDirectory);
+    const pace = createPace(operation.signal);
+    for (const { name, isDirectory } of entries.values()) {
+      names.set(name, isDirectory);
+      await pace.step();
+    }
     for (const name of mounted) names.set(name, true);
   } catch (error) {
     if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
@@ -128,7 +132,7 @@ async function* filesBelow(operation: Operation, root: WalkedFolder, share: Plan
     countWalked(entries.size);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
-    for (const entry of await sortInTurns([...entries.values()], (left, right) => compareNames(left.name, right.name), pace)) {
+    for (const entry of await sortInTurns(await entries.all(pace), (left, right) => compareNames(left.name, right.name), pace)) {
       await pace.step();
       if (folders.has(entry.name) || (isVisible && !isVisible(entry.name, entry.isDirectory))) continue;
       if (!entry.isDirectory && folder.located) {

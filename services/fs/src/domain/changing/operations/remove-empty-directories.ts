@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
@@ -95,7 +96,9 @@ async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
   countWalked(entries.size);
   const folders = new Set(mounted);
   let isEmpty = mounted.length === 0;
+  const pace = createPace(operation.signal);
   for (const { name, isDirectory, isLink } of entries.values()) {
+    await pace.step();
     if (isDirectory && !isLink) folders.add(name);
     else isEmpty = false;
   }

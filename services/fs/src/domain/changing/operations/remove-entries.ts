@@ -42,6 +42,8 @@ export type QueueRemovals = (begun: readonly Begun[]) => Promise<void>;
 const MAX_SINGLE = 100;
 /** A folder with more entries than that, at whatever depth, does not go entry by entry while somebody waits for the answer. */
 const MAX_BELOW = 1_000;
+/** Changed entries that are told of between two turns of others. */
+const TOLD_AT_ONCE = 500;
 
 /**
  * Removes entries of a folder, with all they hold. One that is not there is success.
@@ -166,11 +168,20 @@ async function beginRemovals(operation: Operation, rights: RightsOfNow, left: re
     }
     if (queued.length > 0) await queue(queued);
   } finally {
-    changes.entryChanged(...left.map(({ path }) => path));
+    await tellOf(left, changes);
     await snapshot.quotas.freed(actor);
   }
   for (const one of now) await removeOne(await stillAllowed(operation, rights, one), one, { recursive: true });
   if (failure !== undefined) throw failure;
+}
+
+/** Tells of all of them, in turns with other work: their paths may have 40 MB together. */
+async function tellOf(entries: readonly Doomed[], changes: Operation['changes']): Promise<void> {
+  const pace = createPace();
+  for (let start = 0; start < entries.length; start += TOLD_AT_ONCE) {
+    changes.entryChanged(...entries.slice(start, start + TOLD_AT_ONCE).map(({ path }) => path));
+    await pace.step();
+  }
 }
 
 /** @param group entries of one storage */
