@@ -9,6 +9,7 @@ import { manifestChunk, type TakeRoom } from './manifest.ts';
 import { type PlacementInput, placementShape, type Verb } from './placement.ts';
 import { beginPlacement, FIRST, type PlacementRun, type PlacementTaskRun, placementCheckpoint } from './placement-run.ts';
 import { removeSources } from './remove-sources.ts';
+import { untilOpen } from './until-open.ts';
 
 /** Attempts after the first one (docs/api-family.md#attempts). */
 const MAX_RETRIES = 2;
@@ -52,7 +53,7 @@ export function placementKind(
 async function place(placement: PlacementRun): Promise<void> {
   const { run, state } = placement;
   // Before anything else: may the user still do this, and are both storages there?
-  await placement.ends();
+  await untilOpen(run, () => placement.ends());
   if (state.phase === 'listing') {
     await listSource(placement);
     await enterCopying(placement);

@@ -8,6 +8,7 @@ import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemova
 import { mayHideMore } from '../domain/changing/operations/rights-of-now.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { sharedFor } from './shared-for.ts';
+import { untilOpen } from './until-open.ts';
 
 /** What a task of the kind remove is to do. Paths are of the whole tree. */
 export const removalShape = z.union([
@@ -98,6 +99,8 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   const { run } = frame;
   const doomedNames = 'begun' in input ? input.begun : input.names.map((name) => [name, undefined] as const);
   const folder = parseVirtualPath(input.folder);
+  const { mount } = locateIn((await frame.operation()).snapshot, folder, input.storage);
+  await untilOpen(run, () => mount.driver());
   let removed = 0;
   let { stayed = 0, staying } = run.checkpoint ?? {};
   for (let next = run.checkpoint?.next ?? 0; next < doomedNames.length; next += 1) {
