@@ -1,5 +1,5 @@
 import type { CreateRuleRequest, CreateRuleResponse } from '@wharf/proto/admin';
-import { parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
+import { createRulesRoom, parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { Counters } from '../store/counters.ts';
 import { insertWithId } from '../store/insert-with-id.ts';
@@ -15,6 +15,7 @@ export const createRule =
     const given = required(request.rule, 'rule');
     const fields = parseRuleFields(given);
     await requireKnownUsers(fields, new Set(), findUsers);
+    createRulesRoom(await rules.list())(fields, undefined);
     const id = await insertWithId(counters, 'rules', given.id, (free) => rules.insert(free, fields));
     return { id, revision: await announceChange() };
   };

@@ -1,5 +1,5 @@
 import type { UpdateRuleRequest, UpdateRuleResponse } from '@wharf/proto/admin';
-import { parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
+import { createRulesRoom, parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { FindUsers } from './create-rule.ts';
@@ -10,8 +10,10 @@ export const updateRule =
   async (request: UpdateRuleRequest): Promise<UpdateRuleResponse> => {
     const given = required(request.rule, 'rule');
     const fields = parseRuleFields(given);
-    const before = (await rules.list()).find(({ id }) => id === given.id);
+    const all = await rules.list();
+    const before = all.find(({ id }) => id === given.id);
     await requireKnownUsers(fields, new Set([...(before?.read_users ?? []), ...(before?.write_users ?? [])]), findUsers);
+    createRulesRoom(all)(fields, given.id);
     await rules.replace(given.id, fields);
     return { revision: await announceChange() };
   };

@@ -290,6 +290,20 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it('fails rules that all together have no room for', async () => {
+    const long = 'x'.repeat(65_000);
+    const texts = { readme: long, header: long };
+    const rules = Array.from({ length: 88 }, (_, id) => rule({ id, path: `/${id}`, ...texts, password: long.slice(0, 60_000) }));
+    const outcomesOf = async (...metas: readonly unknown[]) =>
+      outcomes(await planImport(await backup({ metas }), undefined, state({ settings: [], storages: [], rules })));
+    const more = { path: '/more', ...texts };
+    expect(await outcomesOf(more)).toEqual([['rule', '/more', 'failed', expect.stringContaining('16 MiB together')]]);
+    expect(await outcomesOf({ path: '/0' }, more)).toEqual([
+      ['rule', '/0', 'updated', ''],
+      ['rule', '/more', 'created', ''],
+    ]);
+  });
+
   it('fails a record that is twice in it', async () => {
     const twice = { username: 'bob', role: 0 };
     expect(outcomes(await planImport(await backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([

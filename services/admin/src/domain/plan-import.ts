@@ -14,7 +14,7 @@ import type {
 import { type DriverForm, misfitsOf } from './driver-form.ts';
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { planSave } from './plan-save.ts';
-import { parseRuleFields, type RuleFields } from './rule.ts';
+import { createRulesRoom, parseRuleFields, type RuleFields } from './rule.ts';
 import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
 import { parseStorageFields, type StorageFields } from './storage.ts';
 
@@ -125,10 +125,12 @@ export async function planImport(
   });
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
+  const takeRoom = createRulesRoom(state.rules);
   await each('rule', document.rules, (rule, name) => {
     const change = decideRule(rule, secrets, names, state);
-    if (change === undefined) settle('rule', name, 'unchanged');
-    else rules.push(change);
+    if (change === undefined) return settle('rule', name, 'unchanged');
+    takeRoom(change.fields, change.id);
+    return rules.push(change);
   });
   return { settled, ...plan, storages, rules };
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
-import { parseRuleFields, type RuleFields, shadowedBy } from './rule.ts';
+import { createRulesRoom, parseRuleFields, type RuleFields, shadowedBy } from './rule.ts';
 import { ruleFields } from './testing/fields.ts';
 
 const errorOf = (rest: Partial<RuleFields>) => {
@@ -59,4 +59,20 @@ describe('shadowedBy', () => {
     const shadowed = shadowedBy('/a'.repeat(2_001), new Set(paths));
     expect(shadowed).toEqual(['/a'.repeat(1_999), '/a'.repeat(2_000)]);
   });
+});
+
+it('all rules together have 16 MiB, and one that becomes smaller is taken in any case', () => {
+  const long = 'x'.repeat(65_000);
+  const texts = { hide: long, readme: long, header: long };
+  const all = Array.from({ length: 84 }, (_, id) => ({ ...ruleFields({ path: `/${id}`, ...texts }), id }));
+  const full = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('16 MiB together') };
+  const takeRoom = createRulesRoom(all);
+  takeRoom(ruleFields({ path: '/new', ...texts }), undefined);
+  for (const [fields, id] of [
+    [ruleFields({ path: '/another', ...texts }), undefined],
+    [ruleFields({ path: '/unknown', ...texts }), 99],
+  ] as const)
+    expect(() => takeRoom(fields, id)).toThrow(expect.objectContaining(full));
+  takeRoom(ruleFields({ path: '/1', readme: long }), 1);
+  takeRoom(ruleFields({ path: '/another' }), undefined);
 });
