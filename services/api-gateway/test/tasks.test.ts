@@ -89,6 +89,8 @@ describe.each(LISTS)('tasks of the list %s, which %s has', (list, owner) => {
     });
     gateway.stubs.answers.set(`${owner}.controlTasks`, { errors: { [ID]: 'task not found' } });
     expect(await ask(`/api/admin/task/${list}/${action}?tid=${ID}`)).toMatchObject({ code: 404, message: 'task not found', data: null });
+    gateway.stubs.answers.set(`${owner}.controlTasks`, { errors: {} });
+    expect(await ask(`/api/task/${list}/${action}?tid=__proto__`)).toMatchObject({ code: 404, message: 'task not found' });
   });
 
   it.each(['cancel', 'delete', 'retry'])('%s_some acts on several and answers the errors alone', async (action) => {

@@ -77,9 +77,11 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
         input: tid,
         answer: nothingBack,
         async call(context, input) {
-          const problem = (await control(context, action, [input.tid]))[input.tid];
+          const errors = await control(context, action, [input.tid]);
+          const problem = errors[input.tid];
           if (problem === undefined) return null;
-          throw problem === NOT_FOUND ? new AppError('TASK_NOT_FOUND', NOT_FOUND) : new AppError('FAILED_PRECONDITION', problem);
+          // What came over gRPC has no `__proto__` of its own, and every object has one.
+          throw problem === NOT_FOUND || !Object.hasOwn(errors, input.tid) ? new AppError('TASK_NOT_FOUND', NOT_FOUND) : new AppError('FAILED_PRECONDITION', problem);
         },
       }),
     ),
