@@ -23,7 +23,7 @@ it('answers what a plain list of paths would', () => {
       expect(tree.nearest(asked)).toBe(above[0]);
       expect([...tree.below(asked)].sort()).toEqual(below.sort());
       const belowOther = [...list].filter((each) => isAtOrBelow(other, each));
-      expect([...tree.belowEach([asked, other])].sort()).toEqual([...below, ...belowOther].sort());
+
       expect(tree.has(asked)).toBe(asked === '/' || below.length > 0);
       const steps = [...tree.steps(asked)];
       expect(steps.flatMap(({ value }) => value ?? [])).toEqual(above.filter((each) => each !== asked).reverse());
@@ -32,6 +32,11 @@ it('answers what a plain list of paths would', () => {
         expect(inner.endsWith(`/${name}`)).toBe(true);
         expect(nearest).toBe(above.find((each) => each.length < inner.length));
       }
+      const both = new Set([...below, ...belowOther]);
+      expect(tree.takeBelowEach([asked, other]).sort()).toEqual([...both].sort());
+      expect([...tree.below(vpath('/'))].sort()).toEqual([...list].filter((each) => !both.has(each)).sort());
+      for (const each of list)
+        expect(tree.has(vpath(each))).toBe([...list].some((left) => !both.has(left) && isAtOrBelow(each, left)) || each === '/');
     }),
   );
 });

@@ -5,6 +5,9 @@ interface Node<Value> {
   readonly children: Map<string, Node<Value>>;
 }
 
+/** Down from the root. */
+type Way<Value> = { readonly parent: Node<Value>; readonly name: string; readonly node: Node<Value> }[];
+
 /** From a folder to what is in it. */
 interface Step<Value> {
   readonly name: string;
@@ -34,19 +37,10 @@ export class PathTree<Value> {
   }
 
   delete(path: VirtualPath): void {
-    const way: { node: Node<Value>; name: string }[] = [];
-    let node = this.#root;
-    for (const name of namesOf(path)) {
-      const child = node.children.get(name);
-      if (!child) return;
-      way.push({ node, name });
-      node = child;
-    }
-    node.value = undefined;
-    for (let step = way.pop(); step && node.value === undefined && node.children.size === 0; step = way.pop()) {
-      step.node.children.delete(step.name);
-      node = step.node;
-    }
+    const way = this.#wayTo(path);
+    if (!way) return;
+    this.#endOf(way).value = undefined;
+    prune(way);
   }
 
   get(path: VirtualPath): Value | undefined {
@@ -90,15 +84,25 @@ export class PathTree<Value> {
     yield* valuesIn(this.#find(path));
   }
 
-  /** The same of several paths. The way to those in one folder is gone once: it may lead through thousands of folders. */
-  *belowEach(paths: readonly VirtualPath[]): Generator<Value, void> {
+  /**
+   * Takes out the values at these paths and below them. The way to those in one folder is gone once, and none to what is below them: each may lead through
+   * thousands of folders.
+   */
+  takeBelowEach(paths: readonly VirtualPath[]): Value[] {
+    const taken: Value[] = [];
     for (const [folder, inner] of Map.groupBy(paths, parentPath)) {
-      const node = this.#find(folder);
+      const way = this.#wayTo(folder);
+      if (!way) continue;
+      const node = this.#endOf(way);
       for (const path of inner) {
         const name = baseName(path);
-        yield* valuesIn(name === undefined ? node : node?.children.get(name));
+        for (const value of valuesIn(name === undefined ? node : node.children.get(name))) taken.push(value);
+        if (name === undefined) Object.assign(node, { value: undefined }).children.clear();
+        else node.children.delete(name);
       }
+      prune(way);
     }
+    return taken;
   }
 
   #find(path: VirtualPath): Node<Value> | undefined {
@@ -109,6 +113,28 @@ export class PathTree<Value> {
     }
     return node;
   }
+
+  #wayTo(path: VirtualPath): Way<Value> | undefined {
+    const way: Way<Value> = [];
+    let parent = this.#root;
+    for (const name of namesOf(path)) {
+      const node = parent.children.get(name);
+      if (!node) return undefined;
+      way.push({ parent, name, node });
+      parent = node;
+    }
+    return way;
+  }
+
+  #endOf(way: Way<Value>): Node<Value> {
+    return way.at(-1)?.node ?? this.#root;
+  }
+}
+
+/** Removes what is empty at its end. */
+function prune<Value>(way: Way<Value>): void {
+  for (let step = way.pop(); step && step.node.value === undefined && step.node.children.size === 0; step = way.pop())
+    step.parent.children.delete(step.name);
 }
 
 function* valuesIn<Value>(top: Node<Value> | undefined): Generator<Value, void> {

@@ -52,3 +52,14 @@ it('the way to thousands of entries of a deep folder is gone once, and each is f
   expect(paths.some(isKept)).toBe(false);
   expect(['/', '/d', deep, `${deep}/other`].map(isKept)).toEqual([true, true, false, true]);
 });
+
+it('what is kept of deep folders is forgotten with the topmost, without the way to each', () => {
+  const kept = createKeptFolders();
+  const folder = { names: [], isDirectory: () => true, entries: async () => [] };
+  const keys = Array.from({ length: 200 }, (_, index) => `1 /top/${index}${'/d'.repeat(1_000)}`);
+  for (const key of [...keys, '1 /other']) kept.keep(key, { version: 'v', order: '', folder });
+  // The keys themselves are looked up twice.
+  expect(countWork(() => kept.forget(['/top' as VirtualPath]))).toBeLessThan(3 * keys.join('').length);
+  expect(keys.some((key) => kept.get(key))).toBe(false);
+  expect(kept.get('1 /other')).toBeDefined();
+});

@@ -109,7 +109,7 @@ export function createKeptFolders(): KeptFolders {
   };
   /** @param spared the folder of the only path; it stays. */
   const forget = (paths: readonly VirtualPath[], spared?: string): void => {
-    const obsolete = [...places.belowEach(paths)].flatMap((keys) => [...keys]);
+    const obsolete = places.takeBelowEach(paths).flatMap((keys) => [...keys]);
     // For the folders above it is the same which of the entries of one changed.
     for (const [one] of Map.groupBy(paths, parentPath).values()) if (one !== undefined) forgetAbove(one, obsolete, spared);
     for (const key of obsolete) {

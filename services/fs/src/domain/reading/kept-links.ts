@@ -56,7 +56,7 @@ export function createKeptLinks(clock: () => number): KeptLinks {
     },
     forget(changed) {
       changes += 1;
-      for (const inner of [...paths.belowEach(changed)]) kept.delete(inner);
+      for (const inner of paths.takeBelowEach(changed)) kept.delete(inner);
     },
   };
 }
