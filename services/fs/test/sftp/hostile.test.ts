@@ -195,8 +195,8 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(least).toBeGreaterThan(1024 * 1024);
   });
 
-  it.each(['/', '/rootless', '/root/../etc', 'root', '/etc'])(
-    'cannot lead out of the root by calling %s a real path',
+  it.each(['/', '/rootless', '/root/../etc', 'root', '/etc', `/root${'/a'.repeat(20_000)}`])(
+    'cannot lead out of the root, nor keep the thread, by calling %.20s a real path',
     async (elsewhere) => {
       const driver = await openSftp(await startHostile({ realpath: (path) => (path === '/root' ? path : elsewhere) }));
       expect(['PERMISSION_DENIED', 'STORAGE_UNAVAILABLE']).toContain((await refusalOf(driver.stat(mpath('/file'))))[0]);

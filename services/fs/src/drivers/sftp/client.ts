@@ -233,6 +233,8 @@ const READ_BYTES = 32 * 1024;
 const MIN_REQUEST_BYTES = 4 * 1024;
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
 const MAX_WRITES = 64;
+/** Characters of a real path. To make one normal costs the square of its length: 0.4 s for all that fits into an answer. */
+const MAX_REAL_LENGTH = 32 * 1024;
 /** One answer may come so much later than any at all: on a slow line much is under way before it. What is never answered keeps its place for ever. */
 const FORGOTTEN_TIMES = 5;
 
@@ -405,7 +407,7 @@ export class SftpSession {
 
   async realpath(path: string): Promise<string> {
     const real = await this.#ask<unknown>((sftp, done) => sftp.realpath(path, done));
-    if (typeof real !== 'string' || !real.startsWith('/') || posix.normalize(real) !== real) {
+    if (typeof real !== 'string' || real.length > MAX_REAL_LENGTH || !real.startsWith('/') || posix.normalize(real) !== real) {
       throw storageError('STORAGE_UNAVAILABLE', new Error('no real path'));
     }
     return real === '/' ? real : real.replace(/\/$/, '');
