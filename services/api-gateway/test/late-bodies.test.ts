@@ -64,6 +64,29 @@ it.each([
   expect(madeBy(id)).toMatchObject(code === 401 ? [] : [{ permission: 0 }]);
 });
 
+it.each([
+  ['its login has ended', true, 401],
+  ['all is as it was', false, 200],
+])('a list is answered late when %s', async (_what, hasEnded, code) => {
+  const token = await gateway.login(PERMISSION.write);
+  const [user] = await gateway.models.users.find().sort({ _id: -1 }).limit(1);
+  const hold = Promise.withResolvers<object>();
+  const asked = Promise.withResolvers<void>();
+  gateway.stubs.answers.set('fs.listEntries', () => {
+    asked.resolve();
+    return hold.promise;
+  });
+  const answer = gateway.request({ path: '/api/fs/list?path=/', headers: { Authorization: token } });
+  await asked.promise;
+  gateway.stubs.answers.delete('fs.listEntries');
+  if (hasEnded) await gateway.models.sessions.deleteMany({ user_id: Number(user?._id) });
+  gateway.kit.bus.publish(accountsChanged, { revision: 0 });
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 3_000);
+  hold.resolve({});
+  expect((await answer.finally(() => clock.mockRestore())).json()).toMatchObject({ code });
+});
+
 const FIELDS = 3_000;
 const fields = 'a&'.repeat(FIELDS);
 

@@ -81,7 +81,9 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
           const problem = errors[input.tid];
           if (problem === undefined) return null;
           // What came over gRPC has no `__proto__` of its own, and every object has one.
-          throw problem === NOT_FOUND || !Object.hasOwn(errors, input.tid) ? new AppError('TASK_NOT_FOUND', NOT_FOUND) : new AppError('FAILED_PRECONDITION', problem);
+          throw problem === NOT_FOUND || !Object.hasOwn(errors, input.tid)
+            ? new AppError('TASK_NOT_FOUND', NOT_FOUND)
+            : new AppError('FAILED_PRECONDITION', problem);
         },
       }),
     ),
