@@ -13,12 +13,14 @@ import {
 } from '@wharf/paths';
 import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { createLane } from '../../driver-contract/lane.ts';
+import { listInTurn } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { StrmSettings } from './config.ts';
 import { KnownFolders } from './known-folders.ts';
-import { type Shown, shownNames } from './shown-names.ts';
+import { decidersOf, isShown, type Shown, shownNames } from './shown-names.ts';
 
 /** A folder of the tree. */
 interface Place {
@@ -38,6 +40,10 @@ interface Source {
   readonly entry: Entry;
 }
 
+/** Of a folder with more entries only what a look is for is held. */
+const MAX_LOOKED = 10_000;
+/** Looks that list folders at a time, in all and for one caller. */
+const LOOKS = { size: 4, share: 2, waitMs: 30_000 } as const;
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
 
@@ -78,6 +84,7 @@ class StrmDriver implements StorageDriver {
   readonly #site: Site;
   /** Where to look for the file behind a name. Each look is still made below. */
   readonly #known = new KnownFolders<Map<EntryName, Shown<Source>>>();
+  readonly #looks = createLane(LOOKS);
   #isClosed = false;
 
   constructor(groups: readonly Group[], settings: StrmSettings, site: Site) {
@@ -95,12 +102,11 @@ class StrmDriver implements StorageDriver {
 
   async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
     this.#begin(options);
-    const found = await this.#find(directory, options);
-    if (found === undefined && this.#groups.length > 1) {
+    if (directory === MOUNT_ROOT && this.#groups.length > 1) {
       for (const { name } of this.#groups) yield folderNamed(name);
       return;
     }
-    if (found && !found.source.entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
+    if (directory !== MOUNT_ROOT && !(await this.#isFolder(directory, options))) throw storageError('NOT_A_DIRECTORY');
     const shown = await this.#shownIn(directory, options);
     const signer = await this.#signer();
     const pace = createPace(options.signal);
@@ -143,6 +149,13 @@ class StrmDriver implements StorageDriver {
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
   }
 
+  /** @throws AppError ENTRY_NOT_FOUND */
+  async #isFolder(path: MountPath, options: CallOptions): Promise<boolean> {
+    // A folder has its own name, also one that looks like that of a file: then no other one is to be listed for it, in whose turn this one is perhaps.
+    const own = isStrmName(baseName(path) ?? '') ? await this.#statBelow(path, options) : undefined;
+    return own?.entry.isDirectory || (await this.#find(path, options))?.source.entry.isDirectory === true;
+  }
+
   /** Undefined: the root. @throws AppError ENTRY_NOT_FOUND */
   async #find(path: MountPath, options: CallOptions): Promise<Shown<Source> | undefined> {
     const name = baseName(path);
@@ -155,12 +168,13 @@ class StrmDriver implements StorageDriver {
       return { name, source: { place, entry: folderNamed(name) }, isStrm: false };
     }
     // A name that is its own may be looked at at once.
-    const isStrm = name.toLowerCase().endsWith('.strm');
-    const own = isStrm ? undefined : await this.#statBelow(path, options);
-    if (own?.entry.isDirectory) return { name, source: own, isStrm: false };
+    if (!isStrmName(name)) {
+      const own = await this.#statBelow(path, options);
+      if (own && isShown(own.entry, this.#settings)) return { name, source: own, isStrm: false };
+      throw storageError('ENTRY_NOT_FOUND');
+    }
     for (const isFresh of [false, true]) {
-      const known = isFresh ? undefined : this.#known.get(folder);
-      const shown = (known ?? (await this.#shownIn(folder, options))).get(name);
+      const shown = isFresh ? await this.#lookUp(folder, name, options) : this.#known.get(folder)?.get(name);
       if (!shown) continue;
       const entry = await this.#still(folder, shown.source, options);
       if (entry) return { ...shown, source: { ...shown.source, entry } };
@@ -190,17 +204,52 @@ class StrmDriver implements StorageDriver {
     return undefined;
   }
 
-  /** What is shown of a folder; of several that have an entry of one name, the first one's. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
+  /** What is shown of a folder. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
   async #shownIn(folder: MountPath, options: CallOptions): Promise<Map<EntryName, Shown<Source>>> {
+    const { sources } = await this.#sourcesIn(folder, options);
+    const shown = await shownNames([...sources.values()], this.#settings, options.signal);
+    this.#known.set(folder, shown);
+    return shown;
+  }
+
+  /** What is shown by one name. Of a large folder only what decides about it is held: whoever may look, may look a hundred times at once. */
+  async #lookUp(folder: MountPath, name: EntryName, options: CallOptions): Promise<Shown<Source> | undefined> {
+    const { signal } = options;
+    return this.#looks.run(options, async () => {
+      const known = this.#known.get(folder)?.get(name);
+      if (known && (await this.#still(folder, known.source, options))) return known;
+      const decides = decidersOf(name, this.#settings);
+      const { sources, isWhole } = await listInTurn(options, (turn) => this.#sourcesIn(folder, turn, { most: MAX_LOOKED, decides }));
+      const shown = await shownNames([...sources.values()], this.#settings, signal);
+      if (isWhole) this.#known.set(folder, shown);
+      return shown.get(name);
+    });
+  }
+
+  /**
+   * What is in a folder; of several that have an entry of one name, the first one's.
+   *
+   * @param bound where there are more entries than `most`, those that decide. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY
+   */
+  async #sourcesIn(
+    folder: MountPath,
+    options: CallOptions,
+    bound?: { readonly most: number; readonly decides: (entry: Entry) => boolean },
+  ): Promise<{ readonly sources: ReadonlyMap<EntryName, Source>; readonly isWhole: boolean }> {
     const sources = new Map<EntryName, Source>();
     const pace = createPace(options.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
     let isFound = false;
+    let isWhole = true;
     for (const place of this.#placesOf(folder)) {
       try {
         for await (const entry of place.driver.list(this.#inside(folder), options)) {
           await pace.step();
-          if (!sources.has(entry.name)) sources.set(entry.name, { place, entry });
+          if (sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
+          sources.set(entry.name, { place, entry });
+          if (!bound || !isWhole || sources.size <= bound.most) continue;
+          isWhole = false;
+          for (const [name, source] of sources) if (!bound.decides(source.entry)) sources.delete(name);
         }
         isFound = true;
       } catch (error) {
@@ -209,9 +258,7 @@ class StrmDriver implements StorageDriver {
       }
     }
     if (!isFound) throw failure;
-    const shown = await shownNames([...sources.values()], this.#settings, options.signal);
-    this.#known.set(folder, shown);
-    return shown;
+    return { sources, isWhole };
   }
 
   #placesOf(path: MountPath): readonly Place[] {
@@ -254,6 +301,10 @@ class StrmDriver implements StorageDriver {
 
 function folderNamed(name: EntryName): Entry {
   return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
+}
+
+function isStrmName(name: string): boolean {
+  return name.toLowerCase().endsWith('.strm');
 }
 
 function isMissing(error: unknown): boolean {

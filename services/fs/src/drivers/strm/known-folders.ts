@@ -2,36 +2,44 @@ import type { MountPath } from '@wharf/paths';
 
 /** Folders whose names are remembered. */
 const MAX_FOLDERS = 100;
-/** Names of all of them, as many as one folder may have: each is remembered with its entry, in some 300 bytes. */
-const MAX_NAMES = 300_000;
+/** What the names of all of them may take, in bytes: 200,000 names of 20 letters. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** What a name takes with its entry, beside its letters. */
+const NAME_BYTES = 300;
+const LETTER_BYTES = 2;
 
-/** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted. */
-export class KnownFolders<Names extends { readonly size: number }> {
-  readonly #folders = new Map<MountPath, Names>();
-  readonly #maxNames: number;
-  #names = 0;
+/** What is shown in the folders that were asked for last. */
+export class KnownFolders<Names extends { keys(): Iterable<string> }> {
+  readonly #folders = new Map<MountPath, { readonly names: Names; readonly bytes: number }>();
+  readonly #maxBytes: number;
+  #bytes = 0;
 
-  constructor(maxNames = MAX_NAMES) {
-    this.#maxNames = maxNames;
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes;
   }
 
   get(folder: MountPath): Names | undefined {
-    return this.#folders.get(folder);
+    return this.#folders.get(folder)?.names;
   }
 
-  /** Remembers the names of a folder, and forgets folders that were asked for before, until there is room; never the one that was given. */
+  /** Remembers the names of a folder, and forgets folders that were asked for before, until there is room. Those of a folder that is too large are not remembered. */
   set(folder: MountPath, names: Names): void {
     this.#forget(folder);
-    this.#folders.set(folder, names);
-    this.#names += names.size;
+    let bytes = 0;
+    for (const name of names.keys()) {
+      bytes += NAME_BYTES + LETTER_BYTES * name.length;
+      if (bytes > this.#maxBytes) return;
+    }
+    this.#folders.set(folder, { names, bytes });
+    this.#bytes += bytes;
     for (const oldest of this.#folders.keys()) {
-      if (oldest === folder || (this.#names <= this.#maxNames && this.#folders.size <= MAX_FOLDERS)) return;
+      if (this.#bytes <= this.#maxBytes && this.#folders.size <= MAX_FOLDERS) return;
       this.#forget(oldest);
     }
   }
 
   #forget(folder: MountPath): void {
-    this.#names -= this.#folders.get(folder)?.size ?? 0;
+    this.#bytes -= this.#folders.get(folder)?.bytes ?? 0;
     this.#folders.delete(folder);
   }
 }

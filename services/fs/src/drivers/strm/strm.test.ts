@@ -1,5 +1,5 @@
 import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
@@ -137,6 +137,43 @@ it('a listing gives way to others while the folder below is read, and ends with 
   setImmediate(() => gone.abort());
   await expect(entriesIn(driver, '/', { signal: gone.signal })).rejects.toMatchObject({ code: 'CANCELLED' });
   expect(delivered).toBeLessThan(200_000);
+});
+
+it('of looks in a large folder two of one caller list it at a time, each holds what it is for, and a small folder is remembered', async () => {
+  const memory = await memoryDriver.open('{}');
+  let [size, lists, under, most] = [30_000, 0, 0, 0];
+  const held = vi.spyOn(Map.prototype, 'set');
+  const below = decorated({
+    ...operationsOf(memory),
+    stat: async () => ({ name: '9.mkv' as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) }),
+    async *list() {
+      lists += 1;
+      under += 1;
+      most = Math.max(most, under);
+      try {
+        for (let index = 0; index < size; index += 1)
+          yield { name: `${index}.mkv` as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+      } finally {
+        under -= 1;
+      }
+    },
+  });
+  const addition = JSON.stringify({ paths: '/m', siteUrl: 'http://x', filterFileTypes: 'mkv' });
+  const driver = await strmDriver.open(addition, { openMount: async () => below });
+  const look = (name: string) =>
+    driver.stat(at(name), { caller: 'user 1' }).then(
+      (entry) => entry.name,
+      (error) => error.code,
+    );
+  expect(await Promise.all(['/29999.strm', '/none.strm', '/9.strm', '/none.srt'].map(look))).toEqual([
+    ...['29999.strm', 'ENTRY_NOT_FOUND', '9.strm', 'ENTRY_NOT_FOUND'],
+  ]);
+  expect([lists, most]).toEqual([3, 2]);
+  expect(Math.max(...held.mock.contexts.map((map) => (map as Map<unknown, unknown>).size))).toBeLessThanOrEqual(10_001);
+  held.mockRestore();
+  size = 100;
+  for (const name of ['/1.strm', '/2.strm', '/3.strm']) expect(await look(name)).toBe(name.slice(1));
+  expect(lists).toBe(4);
 });
 
 it.each([

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import { at, collect, entriesIn, refuses } from '../../driver-contract/conformance/driver-calls.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
 import { virtualDriver } from './index.ts';
 
 const SIZES = { min_file_size: 100_000, max_file_size: 300_000 };
@@ -38,6 +39,14 @@ it('a range gives the bytes that the whole has there', async () => {
       (await collect(await driver.read(path, { offsetBytes, lengthBytes }))).equals(whole.subarray(offsetBytes, offsetBytes + lengthBytes)),
     ).toBe(true);
   await refuses('RANGE_NOT_SATISFIABLE', driver.read(path, { offsetBytes: whole.length }));
+});
+
+it('a listing of 100,000 files is made, and what many hold at once is bounded', async () => {
+  const driver = decorate(await open({ num_file: 100_000 }), virtualDriver.limits);
+  expect(await entriesIn(driver, '/')).toHaveLength(100_003);
+  const listings = await Promise.allSettled(Array.from({ length: 4 }, () => entriesIn(driver, '/')));
+  const codes = listings.map((listing) => (listing.status === 'rejected' ? listing.reason.code : 'made'));
+  expect(new Set(codes)).toEqual(new Set(['made', 'OVERLOADED']));
 });
 
 it('folders end somewhere', async () => {
