@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { batchRename } from '../changing/operations/batch-rename.ts';
 import { openLimited } from '../testing/limited-storage.ts';
 import { longFolder } from '../testing/long-folder.ts';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
@@ -50,7 +51,7 @@ describe('an entry', () => {
   });
 });
 
-it('looks of one user leave turns of their storage to others', async () => {
+it.each(['look at', 'rename'])('looks of one user leave turns of their storage to others: to %s it', async (why) => {
   const store = new MemoryDriver();
   const over = Promise.withResolvers<never>();
   // The last of the looks comes to it later.
@@ -59,7 +60,9 @@ it('looks of one user leave turns of their storage to others', async () => {
   const memory = await openLimited(decorated({ ...operationsOf(store), stat }), { names: 2 });
   await memory.put('/quick');
   const look = (id: number, path: string) => getWithRelated(memory.snapshot, memory.folderCache, actor({ id }), vpath(path), '', undefined);
-  const slow = ['/slow-1', '/slow-2', '/slow-3'].map((path) => refusalOf(look(1, path)));
+  const rename = (path: string) =>
+    batchRename(memory.operation(actor({ id: 1 })), { src_dir: '/', rename_objects: [{ src_name: path.slice(1), new_name: 'new' }] });
+  const slow = ['/slow-1', '/slow-2', '/slow-3'].map((path) => refusalOf(why === 'rename' ? rename(path) : look(1, path)));
   expect((await look(2, '/quick')).entry.name).toBe('quick');
   over.reject(new AppError('QUOTA_EXCEEDED', 'over'));
   expect((await Promise.all(slow)).map(([code]) => code)).toEqual(Array.from({ length: 3 }, () => 'QUOTA_EXCEEDED'));
