@@ -26,7 +26,7 @@ it('an export that waits for another one is of nobody whose login ends meanwhile
   expect((await refused).code).toBe('UNAUTHENTICATED');
 });
 
-it.each(['listStorages', 'listRules', 'getRule', 'reloadStorages'] as const)(
+it.each(['listStorages', 'listRules', 'getRule', 'reloadStorages', 'listSettings', 'getSettings'] as const)(
   '%s does nothing for a login that ends while it waits for its turn',
   async (method) => {
     const first = replica.admin.exportConfiguration({ passphrase: '' }, replica.as())[Symbol.asyncIterator]();

@@ -4,6 +4,7 @@ import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { haveSameContent } from '../../src/domain/changing/same-content.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
@@ -398,6 +399,27 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       await looks;
     }
     expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+  });
+
+  it.each([
+    ['one connection refuses', 1, 'FAILED_PRECONDITION'],
+    ['two connections makes', 2, undefined],
+    ['three connections makes', 3, undefined],
+  ])('that takes %s a comparison of two of its files, and keeps nobody waiting', async (_what, most, refusal) => {
+    let logins = 0;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > most ? '421 too many' : undefined),
+      data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const file = { driver, path: mpath('/file') };
+    const { signal } = new AbortController();
+    for (let round = 0; round < 2; round += 1) {
+      const looks = Promise.all(Array.from({ length: 4 }, () => driver.stat(file.path)));
+      const same = [1, 2].map(() => haveSameContent(file, file, { signal }).catch((error: unknown) => AppError.from(error).code));
+      expect(await Promise.all(same)).toEqual([refusal ?? true, refusal ?? true]);
+      await looks;
+    }
   });
 
   it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {

@@ -20,6 +20,8 @@ const [ENTRY_BYTES, NAME_BYTES, LETTER_BYTES] = [200, 40, 2];
 
 /** One listing's part of the room. */
 export interface RoomOfListing {
+  /** Whose it is: turns of a storage are counted by that too. */
+  readonly caller: string;
   /** Takes room for the names of a folder, which are counted once for all who have the very same. @throws AppError OVERLOADED: others are making too many */
   hold(names: readonly EntryName[]): void;
   /**
@@ -49,6 +51,7 @@ export function createEntryRoom(maxBytes = Math.min(MAX_BYTES, getHeapStatistics
     const [long, short] = [enterLong(caller), enterShort(caller)];
     const rooms = (bytes: number) => (bytes > SHORT_BYTES ? { its: long, other: short } : { its: short, other: long });
     return {
+      caller,
       hold(names) {
         const bytes = bytesOf(names);
         const { its, other } = rooms(bytes);

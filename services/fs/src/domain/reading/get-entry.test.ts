@@ -1,14 +1,19 @@
 import { AppError } from '@wharf/errors';
+import { WHOLE } from '@wharf/pace';
+import { ROLE } from '@wharf/rights';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { batchRename } from '../changing/operations/batch-rename.ts';
 import { openLimited } from '../testing/limited-storage.ts';
 import { longFolder } from '../testing/long-folder.ts';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
+import { createEntryRoom } from './entry-room.ts';
 import { getEntry, getWithRelated } from './get-entry.ts';
+import { listEntries } from './list-entries.ts';
 
 const modified = new Date('2024-05-01T00:00:00Z');
 
@@ -50,17 +55,31 @@ describe('an entry', () => {
   });
 });
 
-it('looks of one user leave turns of their storage to others', async () => {
+it.each(['look at', 'list', 'rename'])('looks of one caller leave turns of their storage to others: to %s it', async (why) => {
   const store = new MemoryDriver();
   const over = Promise.withResolvers<never>();
   // The last of the looks comes to it later.
   over.promise.catch(() => undefined);
   const stat: StorageDriver['stat'] = (path, options) => (path.startsWith('/slow') ? over.promise : store.stat(path, options));
-  const memory = await openLimited(decorated({ ...operationsOf(store), stat }), { names: 2 });
+  const list: StorageDriver['list'] = (path, options) =>
+    path.startsWith('/slow')
+      ? (async function* () {
+          yield await over.promise;
+        })()
+      : store.list(path, options);
+  const memory = await openLimited(decorated({ ...operationsOf(store), stat, list, listNames: undefined }), { names: 2 });
+  const enter = createEntryRoom();
+  const guest = actor({ id: 2, role: ROLE.guest });
   await memory.put('/quick');
-  const look = (id: number, path: string) => getWithRelated(memory.snapshot, memory.folderCache, actor({ id }), vpath(path), '', undefined);
-  const slow = ['/slow-1', '/slow-2', '/slow-3'].map((path) => refusalOf(look(1, path)));
-  expect((await look(2, '/quick')).entry.name).toBe('quick');
+  const look = (caller: string, path: string) =>
+    getWithRelated(memory.snapshot, memory.folderCache, guest, vpath(path), '', undefined, enter(caller));
+  const show = (path: string) =>
+    listEntries(memory.snapshot, memory.folderCache, guest, vpath(path), { slice: WHOLE, refresh: false, room: enter('address 1') });
+  const rename = (path: string) =>
+    batchRename(memory.operation(guest), { src_dir: '/', rename_objects: [{ src_name: path.slice(1), new_name: 'new' }] });
+  const ask = { 'look at': (path: string) => look('address 1', path), list: show, rename }[why] ?? rename;
+  const slow = ['/slow-1', '/slow-2', '/slow-3'].map((path) => refusalOf(ask(path)));
+  expect((await look('address 2', '/quick')).entry.name).toBe('quick');
   over.reject(new AppError('QUOTA_EXCEEDED', 'over'));
   expect((await Promise.all(slow)).map(([code]) => code)).toEqual(Array.from({ length: 3 }, () => 'QUOTA_EXCEEDED'));
 });

@@ -96,7 +96,7 @@ export async function getWithRelated(
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return { ...virtual, related: [] };
   const located = locate(snapshot, path);
-  const call = { signal, caller: `user ${actor.id}` };
+  const call = { signal, caller: room?.caller ?? `user ${actor.id}` };
   // A rule of its own may open a file in a closed folder; what is beside the caller's root is not in the caller's tree.
   const beside = { ...located, path: parentPath(located.path) };
   if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))

@@ -70,7 +70,7 @@ async function listOnce(
     folderCache,
     path,
     {
-      ...{ refresh: options.refresh, signal: options.signal, isProvisional, caller: `user ${actor.id}` },
+      ...{ refresh: options.refresh, signal: options.signal, isProvisional, caller: options.room?.caller ?? `user ${actor.id}` },
       beforeNames: (letters) => options.room?.take(0, letters),
     },
     mounted.length > 0,

@@ -57,7 +57,11 @@ export async function publishUpload(
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
-        await store.beginPublishing(session.id, session.path, await findEntry(operation.snapshot, session.path, located, { signal }));
+        await store.beginPublishing(
+          session.id,
+          session.path,
+          await findEntry(operation.snapshot, session.path, located, callOf(operation)),
+        );
         entry = await draft.publish(publishing).catch(async (error) => {
           // Of what is not there it may be the draft, or what is above the file.
           if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
@@ -111,7 +115,7 @@ async function writeCopy(
 ): Promise<Entry> {
   const { id, path, sizeBytes, publishingPath } = session;
   const { signal } = operation;
-  const there = () => findEntry(operation.snapshot, path, located, { signal });
+  const there = () => findEntry(operation.snapshot, path, located, callOf(operation));
   // What had the name before the first attempt: what has it later may be ours.
   const replaced = publishingPath === undefined ? await there() : session.replaced;
   // Without `overwrite`, noted is only a name that was free.
@@ -143,11 +147,11 @@ function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart
 
 /** A rule may guard since what the upload would replace: its password is asked for, as it would be at the beginning. */
 async function requireStillAllowed(operation: Operation, session: UploadSession, password: string): Promise<void> {
-  const { snapshot, actor, signal } = operation;
+  const { snapshot, actor } = operation;
   const { path } = session;
   const located = await locateUpload(operation, path, session.storageId);
   if (!session.upload.overwrite || snapshot.rules.canAccess(actor, path, password)) return;
-  if (await findEntry(snapshot, path, located, { signal })) snapshot.rules.requireAccess(actor, path, password);
+  if (await findEntry(snapshot, path, located, callOf(operation))) snapshot.rules.requireAccess(actor, path, password);
 }
 
 /** @throws AppError CONTENT_CORRUPT: another size or another digest */

@@ -58,7 +58,7 @@ export async function writeWhole(
         .write(place.path, content, { ...call, overwrite: false, sizeBytes, expectedHashes, beforePublish })
         .catch(async (error: unknown) => {
           // What has got the name meanwhile is somebody else's, whatever its size.
-          const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, { signal }));
+          const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, call));
           if (there) await store.beginPublishing(id, path, there);
           throw error;
         });

@@ -4,7 +4,7 @@ import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { denied, requirePermission } from '../access/permissions.ts';
 import { looksLikeCopy } from '../changing/copy-file.ts';
-import { type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
+import { callOf, type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -96,7 +96,7 @@ export async function publishedAlready(
     }
   }
   const there = locate(operation.snapshot, path, located);
-  const entry = await findEntry(operation.snapshot, path, there, { signal });
+  const entry = await findEntry(operation.snapshot, path, there, callOf(operation));
   if (!entry || !isAnnounced(entry, session, sizeBytes, driver) || isReplaced(entry, session)) return undefined;
   return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes, place: { driver, path: there.path }, entry };
 }

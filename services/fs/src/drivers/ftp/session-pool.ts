@@ -36,8 +36,8 @@ interface Lent {
 
 interface Waiting {
   readonly lane: Lane;
-  /** Whoever waits holds another session meanwhile, and may have the last one: it would wait for itself. */
-  readonly isBeside: boolean;
+  /** As of {@link heldWhileOpen}: whoever holds another session meanwhile may have the last one, for it would wait for itself. */
+  readonly own: ReadonlyMap<object, number> | undefined;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -70,13 +70,11 @@ export class SessionPool {
   async take(lane: Lane, signal?: AbortSignal): Promise<Lease> {
     for (;;) {
       const lent = this.#lent.getStore();
-      const own = heldWhileOpen.getStore()?.get(this) ?? 0;
-      const isBeside = own > 0;
-      if (lane === 'names' && lent?.isOver === false && !this.#hasRoom(lane, isBeside)) return borrow(lent);
-      if (lane !== 'back' && own >= this.#bound) throw tooFew();
-      await this.#enter(lane, isBeside, signal);
+      const own = heldWhileOpen.getStore();
+      if (lane === 'names' && lent?.isOver === false && !this.#hasRoom(lane, this.#isBeside(own))) return borrow(lent);
+      await this.#enter({ lane, own }, signal);
       try {
-        const session = this.#findIdle(lane, isBeside) ?? (await this.#make());
+        const session = this.#findIdle(lane, this.#isBeside(own)) ?? (await this.#make());
         if (session) return this.#leaseOf(lane, session);
       } catch (error) {
         this.#leave(lane);
@@ -111,6 +109,8 @@ export class SessionPool {
     const count = (more: number) => own?.set(this, (own.get(this) ?? 0) + more);
     let isHeld = true;
     count(1);
+    // Who of the same work waits is beside this one now.
+    if (own) this.#admit();
     return {
       session,
       release: () => {
@@ -123,24 +123,24 @@ export class SessionPool {
   }
 
   /** Waits for a turn. */
-  async #enter(lane: Lane, isBeside: boolean, signal: AbortSignal | undefined): Promise<void> {
+  async #enter({ lane, own }: Pick<Waiting, 'lane' | 'own'>, signal: AbortSignal | undefined): Promise<void> {
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
     // Whoever wants it holds the session that would have to be waited for.
-    if (lane === 'back' && !this.#hasRoom(lane, isBeside))
+    if (lane === 'back' && !this.#hasRoom(lane, false))
       throw storageError('STORAGE_UNAVAILABLE', new Error('the server takes no more sessions'));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const own = { lane, isBeside, resolve, reject };
+    const waiting = { lane, own, resolve, reject };
     const onAbort = () => {
-      if (this.#waiting.delete(own) && signal) reject(abortError(signal));
+      if (this.#waiting.delete(waiting) && signal) reject(abortError(signal));
     };
-    this.#waiting.add(own);
+    this.#waiting.add(waiting);
     this.#admit();
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
       await promise;
     } finally {
-      this.#waiting.delete(own);
+      this.#waiting.delete(waiting);
       signal?.removeEventListener('abort', onAbort);
     }
   }
@@ -153,8 +153,13 @@ export class SessionPool {
   /** First come, first served, in each lane. */
   #admit(): void {
     for (const waiting of this.#waiting) {
-      const { lane, isBeside } = waiting;
-      if (this.#held[lane] >= MAX_HELD[lane] || !this.#hasRoom(lane, isBeside)) continue;
+      const { lane, own } = waiting;
+      if (lane !== 'back' && (own?.get(this) ?? 0) >= this.#bound) {
+        this.#waiting.delete(waiting);
+        waiting.reject(tooFew());
+        continue;
+      }
+      if (this.#held[lane] >= MAX_HELD[lane] || !this.#hasRoom(lane, this.#isBeside(own))) continue;
       this.#waiting.delete(waiting);
       this.#held[lane] += 1;
       waiting.resolve();
@@ -164,6 +169,10 @@ export class SessionPool {
   /** How many sessions the server takes, as far as it has said. */
   get #bound(): number {
     return this.#full !== undefined && this.#full.untilMs > performance.now() ? this.#full.sessions : Number.POSITIVE_INFINITY;
+  }
+
+  #isBeside(own: Waiting['own']): boolean {
+    return (own?.get(this) ?? 0) > 0;
   }
 
   /** Whether the server has another one for a lane. */

@@ -4,7 +4,7 @@ import { childPath, type EntryName, type MountPath, parseEntryName, type Virtual
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { callerOf, type Operation, requireWrite } from './operation.ts';
+import { callerOf, callOf, type Operation, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
@@ -54,7 +54,8 @@ async function renameWanted(
   const folder: RenamedFolder = {
     path,
     located,
-    find: (name) => findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, { signal }),
+    find: (name) =>
+      findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, callOf(operation)),
   };
   const renamings: Renaming[] = [];
   const pace = createPace(signal);

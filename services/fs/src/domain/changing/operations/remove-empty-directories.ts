@@ -12,7 +12,7 @@ import { hasMore } from './has-more.ts';
 import { callerOf, callOf, type Operation, open, unsupported } from './operation.ts';
 import { PLANS, type PlanShare } from './plan-room.ts';
 import { type Doomed, requireRemoval } from './remove-entries.ts';
-import { rightsOfNow } from './rights-of-now.ts';
+import { changeCallOf, rightsOfNow } from './rights-of-now.ts';
 
 /** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
 const MAX_WALKED = 1_000;
@@ -126,14 +126,15 @@ async function removeWhenEmpty(walk: Walk, folder: WalkedFolder): Promise<boolea
 async function remove(walk: Walk, folder: VirtualPath, located: Located<Mount>): Promise<boolean> {
   await walk.beforeEach?.();
   // What was in it took its time.
-  const { snapshot, actor, changes, signal } = await walk.operation();
+  const operation = await walk.operation();
+  const { snapshot, actor, changes } = operation;
   requirePermission(actor, 'delete');
   if (!snapshot.rules.mayTouchWhole(actor, folder, 'write')) return false;
   const { driver, path } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
-    await driver.remove(path, { recursive: false, signal });
+    await driver.remove(path, { recursive: false, ...changeCallOf(operation) });
   } catch (error) {
     // Something that is not listed is in it, or came meanwhile.
     if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;

@@ -181,6 +181,20 @@ it.each([
   expect(await memory.everything()).toEqual(refused ? ['/first/'] : ['/first/', '/second/']);
 });
 
+it('an empty folder that waits long for its turn stays where whoever has it removed is disabled meanwhile', async () => {
+  const store = new MemoryDriver({});
+  const remove = store.remove.bind(store);
+  store.remove = async (path, options) => {
+    await options.afterWaiting?.();
+    await remove(path, options);
+  };
+  const memory = await openLimited(store, { names: 1 });
+  await memory.makeFolder('/empty/a');
+  const removal = removeEmptyDirectories({ ...memory.operation(), renewed: () => Promise.reject(denied()) }, { src_dir: '/empty' });
+  expect(await refusalOf(removal)).toEqual(DENIED);
+  expect(await memory.everything('/empty')).toEqual(['/empty/a/']);
+});
+
 it('empty folders stay where whoever has them removed is disabled meanwhile', async () => {
   const memory = await openSlow();
   for (const name of NAMES) await memory.makeFolder(`/empty/${name}`);
