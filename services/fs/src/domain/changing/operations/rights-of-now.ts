@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
+import type { RuleRecord } from '@wharf/models';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
 import { callOf, type Operation, type OwnCall } from './operation.ts';
@@ -51,9 +52,19 @@ export function changeCallOf(operation: Operation): OwnCall {
 async function requireUnchanged(operation: Operation): Promise<void> {
   if (!operation.renewed) return;
   const now = await patiently(operation.renewed, operation.signal);
-  const [books, actors] = [[now, operation].map((one) => one.snapshot.rules.records), [now, operation].map((one) => one.actor)];
-  if (isDeepStrictEqual(books[0], books[1]) && isDeepStrictEqual(actors[0], actors[1])) return;
+  if (isDeepStrictEqual(now.actor, operation.actor) && areSameRules(now.snapshot.rules.records, operation.snapshot.rules.records)) return;
   throw new AppError('OVERLOADED', 'the storage is busy, try again in a moment');
+}
+
+/** All calls that wait compare the same two lists, which may have thousands of rules. */
+const compared = new WeakMap<object, WeakMap<object, boolean>>();
+
+function areSameRules(now: readonly RuleRecord[], before: readonly RuleRecord[]): boolean {
+  const known = compared.get(now) ?? new WeakMap<object, boolean>();
+  compared.set(now, known);
+  const isSame = known.get(before) ?? isDeepStrictEqual(now, before);
+  known.set(before, isSame);
+  return isSame;
 }
 
 /** Whether what is in a folder is looked through once more: only other rules, or other rights, can say something else. */
