@@ -314,7 +314,10 @@ class AliasDriver implements StorageDriver {
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
     requireUnchanged(options.onlyIf, first.entry);
     if (first.entry.isDirectory && !options.recursive) {
-      for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
+      const refuse = () => {
+        throw storageError('DIRECTORY_NOT_EMPTY');
+      };
+      for await (const _ of this.list(path, { ...options, beforeNames: refuse })) refuse();
     }
     const nextSteps = countOn(options.beforeStep);
     // Each folder has a file of its own. The look was at the first one, which knows what it has stored since.
