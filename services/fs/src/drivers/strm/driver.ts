@@ -13,12 +13,14 @@ import {
 } from '@wharf/paths';
 import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type ListingRoom, type ListingShare, listedBytes } from '../../driver-contract/listing-room.ts';
+import { listInTurn } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { StrmSettings } from './config.ts';
 import { KnownFolders } from './known-folders.ts';
-import { type Shown, shownNames } from './shown-names.ts';
+import { mayDecide, type Shown, shownNames } from './shown-names.ts';
 
 /** A folder of the tree. */
 interface Place {
@@ -40,6 +42,8 @@ interface Source {
 
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
+/** What single looks found is remembered beside so many others: each makes the list anew. */
+const FEW_NAMES = 1_000;
 
 /** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths), and what opening those folders says */
 export async function openStrm(settings: StrmSettings, context: OpenContext): Promise<StorageDriver> {
@@ -55,7 +59,7 @@ export async function openStrm(settings: StrmSettings, context: OpenContext): Pr
       }
       groups.push({ name, places });
     }
-    return new StrmDriver(groups, settings, context.site);
+    return new StrmDriver(groups, settings, context);
   } catch (error) {
     await Promise.all(opened.map((driver) => driver.close()));
     throw error;
@@ -76,14 +80,17 @@ class StrmDriver implements StorageDriver {
   readonly #groups: readonly Group[];
   readonly #settings: StrmSettings;
   readonly #site: Site;
+  /** What is held of folders while they are listed. */
+  readonly #room: ListingRoom;
   /** Where to look for the file behind a name. Each look is still made below. */
   readonly #known = new KnownFolders<Map<EntryName, Shown<Source>>>();
   #isClosed = false;
 
-  constructor(groups: readonly Group[], settings: StrmSettings, site: Site) {
+  constructor(groups: readonly Group[], settings: StrmSettings, { site, listingRoom }: Pick<OpenContext, 'site' | 'listingRoom'>) {
     this.#groups = groups;
     this.#settings = settings;
     this.#site = site;
+    this.#room = listingRoom;
   }
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -101,12 +108,17 @@ class StrmDriver implements StorageDriver {
       return;
     }
     if (found && !found.source.entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
-    const shown = await this.#shownIn(directory, options);
-    const signer = await this.#signer();
-    const pace = createPace(options.signal);
-    for (const each of shown.values()) {
-      await pace.step();
-      yield this.#describe(childPath(directory, each.name), each, signer);
+    const share = this.#room.enter();
+    try {
+      const shown = await this.#shownIn(directory, options, share);
+      const signer = await this.#signer();
+      const pace = createPace(options.signal);
+      for (const each of shown.values()) {
+        await pace.step();
+        yield this.#describe(childPath(directory, each.name), each, signer);
+      }
+    } finally {
+      share.leave();
     }
   }
 
@@ -154,18 +166,32 @@ class StrmDriver implements StorageDriver {
       if (!place) throw storageError('ENTRY_NOT_FOUND');
       return { name, source: { place, entry: folderNamed(name) }, isStrm: false };
     }
-    // A name that is its own may be looked at at once.
-    const isStrm = name.toLowerCase().endsWith('.strm');
-    const own = isStrm ? undefined : await this.#statBelow(path, options);
+    // Most names are their own, and no folder is looked for among others: its listing may be the one that this is for.
+    const own = await this.#statBelow(path, options);
     if (own?.entry.isDirectory) return { name, source: own, isStrm: false };
-    for (const isFresh of [false, true]) {
-      const known = isFresh ? undefined : this.#known.get(folder);
-      const shown = (known ?? (await this.#shownIn(folder, options))).get(name);
-      if (!shown) continue;
-      const entry = await this.#still(folder, shown.source, options);
-      if (entry) return { ...shown, source: { ...shown.source, entry } };
-    }
-    throw storageError('ENTRY_NOT_FOUND');
+    const known = this.#known.get(folder);
+    const shown = known?.get(name) ?? (await this.#lookFor(folder, name, options));
+    const found = shown && (await this.#foundAs(folder, shown, options));
+    if (found || !known?.has(name)) return found ?? notFound();
+    const again = await this.#lookFor(folder, name, options);
+    return (again && (await this.#foundAs(folder, again, options))) ?? notFound();
+  }
+
+  async #foundAs(folder: MountPath, shown: Shown<Source>, options: CallOptions): Promise<Shown<Source> | undefined> {
+    const entry = await this.#still(folder, shown.source, options);
+    return entry && { ...shown, source: { ...shown.source, entry } };
+  }
+
+  /** What is shown under a name, and remembered. Only what may decide that is held of the folder, and a long one is listed in its turn. */
+  async #lookFor(folder: MountPath, name: EntryName, options: CallOptions): Promise<Shown<Source> | undefined> {
+    const share = this.#room.enter();
+    const look = async (call: CallOptions) =>
+      shownNames(await this.#sourcesIn(folder, call, share, mayDecide(name)), this.#settings, options.signal);
+    const shown = await listInTurn(options, look).finally(() => share.leave());
+    const found = shown.get(name);
+    const known = this.#known.get(folder);
+    if (found && (known?.size ?? 0) < FEW_NAMES) this.#known.set(folder, new Map([...(known ?? []), [name, found]]));
+    return found;
   }
 
   /** The entry as it is; undefined where it is gone, or is something else. */
@@ -191,7 +217,19 @@ class StrmDriver implements StorageDriver {
   }
 
   /** What is shown of a folder; of several that have an entry of one name, the first one's. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
-  async #shownIn(folder: MountPath, options: CallOptions): Promise<Map<EntryName, Shown<Source>>> {
+  async #shownIn(folder: MountPath, options: CallOptions, share: ListingShare): Promise<Map<EntryName, Shown<Source>>> {
+    const shown = await shownNames(await this.#sourcesIn(folder, options, share), this.#settings, options.signal);
+    this.#known.set(folder, shown);
+    return shown;
+  }
+
+  /** @param isWanted of others nothing is held. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
+  async #sourcesIn(
+    folder: MountPath,
+    options: CallOptions,
+    share: ListingShare,
+    isWanted = (_name: EntryName) => true,
+  ): Promise<readonly Source[]> {
     const sources = new Map<EntryName, Source>();
     const pace = createPace(options.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
@@ -200,7 +238,9 @@ class StrmDriver implements StorageDriver {
       try {
         for await (const entry of place.driver.list(this.#inside(folder), options)) {
           await pace.step();
-          if (!sources.has(entry.name)) sources.set(entry.name, { place, entry });
+          if (!isWanted(entry.name) || sources.has(entry.name)) continue;
+          share.take(listedBytes(entry));
+          sources.set(entry.name, { place, entry });
         }
         isFound = true;
       } catch (error) {
@@ -209,9 +249,7 @@ class StrmDriver implements StorageDriver {
       }
     }
     if (!isFound) throw failure;
-    const shown = await shownNames([...sources.values()], this.#settings, options.signal);
-    this.#known.set(folder, shown);
-    return shown;
+    return [...sources.values()];
   }
 
   #placesOf(path: MountPath): readonly Place[] {
@@ -250,6 +288,10 @@ class StrmDriver implements StorageDriver {
   async #signer(): Promise<(path: string) => string> {
     return this.#settings.signs ? this.#site.signer() : () => '';
   }
+}
+
+function notFound(): never {
+  throw storageError('ENTRY_NOT_FOUND');
 }
 
 function folderNamed(name: EntryName): Entry {

@@ -11,6 +11,8 @@ export interface Shown<Source extends { readonly entry: Entry }> {
   readonly isStrm: boolean;
 }
 
+const STRM = '.strm';
+
 type Kinds = Pick<StrmSettings, 'shown' | 'media' | 'minBytes'>;
 
 /**
@@ -34,10 +36,29 @@ export async function shownNames<Source extends { readonly entry: Entry }>(
   for (const source of await sortInTurns(media, (one, other) => compareNames(one.entry.name, other.entry.name), pace)) {
     await pace.step();
     const { name } = source.entry;
-    const free = [`${name.slice(0, name.lastIndexOf('.'))}.strm`, `${name}.strm`].find((each) => isEntryName(each) && !shown.has(each));
+    const free = [`${stemOf(name)}${STRM}`, `${name}${STRM}`].find((each) => isEntryName(each) && !shown.has(each));
     if (free !== undefined) shown.set(free as EntryName, { name: free as EntryName, source, isStrm: true });
   }
   return shown;
+}
+
+/**
+ * Whether what is shown under one name may depend on an entry: on those that may have that name, and on those that may have the names that these would have
+ * before it. Of a folder of any length these are few.
+ */
+export function mayDecide(shown: EntryName): (name: EntryName) => boolean {
+  const stems = new Set<string>();
+  if (shown.endsWith(STRM)) for (let stem = stemOf(shown); stem !== undefined; stem = stemOf(stem)) stems.add(stem);
+  return (name) => {
+    const stem = stemOf(name);
+    if (name === shown || stems.has(name)) return true;
+    return stem !== undefined && stems.has(stem);
+  };
+}
+
+function stemOf(name: string): string | undefined {
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 ? undefined : name.slice(0, dot);
 }
 
 function endingOf(name: string): string {

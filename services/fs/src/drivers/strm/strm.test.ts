@@ -151,3 +151,40 @@ it.each([
 it('without an address of ours one has to be entered', async () => {
   await expect(strmDriver.open(JSON.stringify({ paths: '/m' }))).rejects.toThrow('siteUrl');
 });
+
+it('of a long folder a look holds no names but its own, and one looks at a time', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1', '/b.mkv': '2' } });
+  const inner = below.get('/m');
+  if (!inner) throw new Error('nothing is below');
+  const list = inner.list.bind(inner);
+  const [letters, turn] = [1e12, { running: 0, most: 0 }];
+  inner.list = async function* (directory, options) {
+    options?.beforeNames?.(letters);
+    turn.running += 1;
+    turn.most = Math.max(turn.most, turn.running);
+    yield* list(directory, options);
+    turn.running -= 1;
+  };
+  const looks = ['/a.strm', '/b.strm', '/none.strm'].map((path) =>
+    driver.stat(at(path)).then(
+      ({ name }) => name,
+      ({ code }) => code,
+    ),
+  );
+  expect(await Promise.all(looks)).toEqual(['a.strm', 'b.strm', 'ENTRY_NOT_FOUND']);
+  expect(turn.most).toBe(1);
+});
+
+it('a folder that takes too much to be shown is not listed, and its files are found', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' } });
+  const inner = below.get('/m');
+  if (!inner) throw new Error('nothing is below');
+  const [entry] = await entriesIn(inner, '/');
+  if (!entry) throw new Error('nothing is there');
+  inner.list = async function* () {
+    yield entry;
+    for (let index = 0; index < 60_000; index += 1) yield { ...entry, name: `${'x'.repeat(200)}${index}.mkv` as EntryName };
+  };
+  await refuses('FAILED_PRECONDITION', entriesIn(driver, '/'));
+  expect(await driver.stat(at('/a.strm'))).toMatchObject({ name: 'a.strm' });
+});
