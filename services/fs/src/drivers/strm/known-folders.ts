@@ -1,37 +1,40 @@
+import { memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 
-/** Folders whose names are remembered. */
-const MAX_FOLDERS = 100;
-/** Names of all of them, as many as one folder may have: each is remembered with its entry, in some 300 bytes. */
-const MAX_NAMES = 300_000;
+/** Folders whose names are remembered, of all storages. */
+const MAX_FOLDERS = 1_000;
+/** Names of all of them: each is remembered with its entry, in up to 2 KiB where names are long. An eighth of the memory. */
+const MAX_NAMES = Math.min(300_000, Math.floor(memoryBytes() / 8 / 2_048));
 
-/** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted. */
-export class KnownFolders<Names extends { readonly size: number }> {
-  readonly #folders = new Map<MountPath, Names>();
-  readonly #maxNames: number;
-  #names = 0;
+interface Names {
+  readonly size: number;
+}
 
-  constructor(maxNames = MAX_NAMES) {
-    this.#maxNames = maxNames;
+/** What is remembered in all storages of a process. */
+export const knownNames = (maxNames = MAX_NAMES, max = MAX_FOLDERS) =>
+  new LRUCache<string, Names>({ max, maxSize: maxNames, sizeCalculation: ({ size }) => size + 1 });
+
+const ofAll = knownNames();
+let storages = 0;
+
+/** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted, of all storages together. */
+export class KnownFolders<Shown extends Names> {
+  readonly #all: LRUCache<string, Names>;
+  readonly #own: number;
+
+  constructor(all = ofAll) {
+    this.#all = all;
+    storages += 1;
+    this.#own = storages;
   }
 
-  get(folder: MountPath): Names | undefined {
-    return this.#folders.get(folder);
+  get(folder: MountPath): Shown | undefined {
+    return this.#all.get(`${this.#own} ${folder}`) as Shown | undefined;
   }
 
-  /** Remembers the names of a folder, and forgets folders that were asked for before, until there is room; never the one that was given. */
-  set(folder: MountPath, names: Names): void {
-    this.#forget(folder);
-    this.#folders.set(folder, names);
-    this.#names += names.size;
-    for (const oldest of this.#folders.keys()) {
-      if (oldest === folder || (this.#names <= this.#maxNames && this.#folders.size <= MAX_FOLDERS)) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(folder: MountPath): void {
-    this.#names -= this.#folders.get(folder)?.size ?? 0;
-    this.#folders.delete(folder);
+  /** Remembers the names of a folder, where there is room for so many, and forgets folders that were asked for before. */
+  set(folder: MountPath, names: Shown): void {
+    this.#all.set(`${this.#own} ${folder}`, names);
   }
 }
