@@ -11,7 +11,7 @@ interface Names {
   readonly size: number;
 }
 
-/** What is remembered in all storages of a process. */
+/** What is remembered in all storages of a process. @internal for its test */
 export const knownNames = (maxNames = MAX_NAMES, max = MAX_FOLDERS) =>
   new LRUCache<string, Names>({ max, maxSize: maxNames, sizeCalculation: ({ size }) => size + 1 });
 
