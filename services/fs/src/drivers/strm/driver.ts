@@ -14,6 +14,7 @@ import {
 import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { createLane } from '../../driver-contract/lane.ts';
+import { type ListingRoom, listedBytes } from '../../driver-contract/listing-room.ts';
 import { listInTurn } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -40,10 +41,17 @@ interface Source {
   readonly entry: Entry;
 }
 
-/** Of a folder with more entries only what a look is for is held. */
-const MAX_LOOKED = 10_000;
+/** Of a folder with more entries a look holds, and remembers, only what it is for. */
+const MAX_HELD = 2_000;
+/** What such looks found is remembered beside so many others. */
+const FEW_NAMES = 1_000;
 /** Looks that list folders at a time, in all and for one caller. */
 const LOOKS = { size: 4, share: 2, waitMs: 30_000 } as const;
+interface Bound {
+  readonly most: number;
+  readonly decides: (entry: Entry) => boolean;
+}
+
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
 
@@ -61,7 +69,7 @@ export async function openStrm(settings: StrmSettings, context: OpenContext): Pr
       }
       groups.push({ name, places });
     }
-    return new StrmDriver(groups, settings, context.site);
+    return new StrmDriver(groups, settings, context);
   } catch (error) {
     await Promise.all(opened.map((driver) => driver.close()));
     throw error;
@@ -82,15 +90,18 @@ class StrmDriver implements StorageDriver {
   readonly #groups: readonly Group[];
   readonly #settings: StrmSettings;
   readonly #site: Site;
+  /** What is held of folders while they are listed. */
+  readonly #room: ListingRoom;
   /** Where to look for the file behind a name. Each look is still made below. */
   readonly #known = new KnownFolders<Map<EntryName, Shown<Source>>>();
   readonly #looks = createLane(LOOKS);
   #isClosed = false;
 
-  constructor(groups: readonly Group[], settings: StrmSettings, site: Site) {
+  constructor(groups: readonly Group[], settings: StrmSettings, { site, listingRoom }: Pick<OpenContext, 'site' | 'listingRoom'>) {
     this.#groups = groups;
     this.#settings = settings;
     this.#site = site;
+    this.#room = listingRoom;
   }
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -107,12 +118,19 @@ class StrmDriver implements StorageDriver {
       return;
     }
     if (directory !== MOUNT_ROOT && !(await this.#isFolder(directory, options))) throw storageError('NOT_A_DIRECTORY');
-    const shown = await this.#shownIn(directory, options);
-    const signer = await this.#signer();
-    const pace = createPace(options.signal);
-    for (const each of shown.values()) {
-      await pace.step();
-      yield this.#describe(childPath(directory, each.name), each, signer);
+    const share = this.#room.enter();
+    try {
+      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry)) });
+      const shown = await shownNames([...sources.values()], this.#settings, options.signal);
+      this.#known.set(directory, shown);
+      const signer = await this.#signer();
+      const pace = createPace(options.signal);
+      for (const each of shown.values()) {
+        await pace.step();
+        yield this.#describe(childPath(directory, each.name), each, signer);
+      }
+    } finally {
+      share.leave();
     }
   }
 
@@ -204,48 +222,44 @@ class StrmDriver implements StorageDriver {
     return undefined;
   }
 
-  /** What is shown of a folder. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
-  async #shownIn(folder: MountPath, options: CallOptions): Promise<Map<EntryName, Shown<Source>>> {
-    const { sources } = await this.#sourcesIn(folder, options);
-    const shown = await shownNames([...sources.values()], this.#settings, options.signal);
-    this.#known.set(folder, shown);
-    return shown;
-  }
-
   /** What is shown by one name. Of a large folder only what decides about it is held: whoever may look, may look a hundred times at once. */
   async #lookUp(folder: MountPath, name: EntryName, options: CallOptions): Promise<Shown<Source> | undefined> {
-    const { signal } = options;
     return this.#looks.run(options, async () => {
-      const known = this.#known.get(folder)?.get(name);
-      if (known && (await this.#still(folder, known.source, options))) return known;
-      const decides = decidersOf(name, this.#settings);
-      const { sources, isWhole } = await listInTurn(options, (turn) => this.#sourcesIn(folder, turn, { most: MAX_LOOKED, decides }));
-      const shown = await shownNames([...sources.values()], this.#settings, signal);
+      const known = this.#known.get(folder);
+      const before = known?.get(name);
+      if (before && (await this.#still(folder, before.source, options))) return before;
+      const bound = { most: MAX_HELD, decides: decidersOf(name, this.#settings) };
+      const { sources, isWhole } = await listInTurn(options, (turn) => this.#sourcesIn(folder, turn, { bound }));
+      const shown = await shownNames([...sources.values()], this.#settings, options.signal);
+      const found = shown.get(name);
       if (isWhole) this.#known.set(folder, shown);
-      return shown.get(name);
+      else if (found && (known?.size ?? 0) < FEW_NAMES) this.#known.set(folder, new Map([...(known ?? []), [name, found]]));
+      return found;
     });
   }
 
   /**
    * What is in a folder; of several that have an entry of one name, the first one's.
    *
-   * @param bound where there are more entries than `most`, those that decide. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY
+   * @param options.bound where there are more entries than `most`, those that decide are held
+   * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY; what onHeld throws
    */
   async #sourcesIn(
     folder: MountPath,
-    options: CallOptions,
-    bound?: { readonly most: number; readonly decides: (entry: Entry) => boolean },
+    call: CallOptions,
+    { bound, onHeld }: { readonly bound?: Bound; readonly onHeld?: (entry: Entry) => void },
   ): Promise<{ readonly sources: ReadonlyMap<EntryName, Source>; readonly isWhole: boolean }> {
     const sources = new Map<EntryName, Source>();
-    const pace = createPace(options.signal);
+    const pace = createPace(call.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
     let isFound = false;
     let isWhole = true;
     for (const place of this.#placesOf(folder)) {
       try {
-        for await (const entry of place.driver.list(this.#inside(folder), options)) {
+        for await (const entry of place.driver.list(this.#inside(folder), call)) {
           await pace.step();
           if (sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
+          onHeld?.(entry);
           sources.set(entry.name, { place, entry });
           if (!bound || !isWhole || sources.size <= bound.most) continue;
           isWhole = false;

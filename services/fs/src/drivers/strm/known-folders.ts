@@ -1,45 +1,40 @@
+import { memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 
-/** Folders whose names are remembered. */
-const MAX_FOLDERS = 100;
-/** What the names of all of them may take, in bytes: 200,000 names of 20 letters. */
-const MAX_BYTES = 64 * 1024 * 1024;
-/** What a name takes with its entry, beside its letters. */
-const NAME_BYTES = 300;
-const LETTER_BYTES = 2;
+/** Folders whose names are remembered, of all storages. */
+const MAX_FOLDERS = 1_000;
+/** Names of all of them: each is remembered with its entry, in up to 2 KiB where names are long. An eighth of the memory. */
+const MAX_NAMES = Math.min(300_000, Math.floor(memoryBytes() / 8 / 2_048));
 
-/** What is shown in the folders that were asked for last. */
-export class KnownFolders<Names extends { keys(): Iterable<string> }> {
-  readonly #folders = new Map<MountPath, { readonly names: Names; readonly bytes: number }>();
-  readonly #maxBytes: number;
-  #bytes = 0;
+interface Names {
+  readonly size: number;
+}
 
-  constructor(maxBytes = MAX_BYTES) {
-    this.#maxBytes = maxBytes;
+/** What is remembered in all storages of a process. @internal for its test */
+export const knownNames = (maxNames = MAX_NAMES, max = MAX_FOLDERS) =>
+  new LRUCache<string, Names>({ max, maxSize: maxNames, sizeCalculation: ({ size }) => size + 1 });
+
+const ofAll = knownNames();
+let storages = 0;
+
+/** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted, of all storages together. */
+export class KnownFolders<Shown extends Names> {
+  readonly #all: LRUCache<string, Names>;
+  readonly #own: number;
+
+  constructor(all = ofAll) {
+    this.#all = all;
+    storages += 1;
+    this.#own = storages;
   }
 
-  get(folder: MountPath): Names | undefined {
-    return this.#folders.get(folder)?.names;
+  get(folder: MountPath): Shown | undefined {
+    return this.#all.get(`${this.#own} ${folder}`) as Shown | undefined;
   }
 
-  /** Remembers the names of a folder, and forgets folders that were asked for before, until there is room. Those of a folder that is too large are not remembered. */
-  set(folder: MountPath, names: Names): void {
-    this.#forget(folder);
-    let bytes = 0;
-    for (const name of names.keys()) {
-      bytes += NAME_BYTES + LETTER_BYTES * name.length;
-      if (bytes > this.#maxBytes) return;
-    }
-    this.#folders.set(folder, { names, bytes });
-    this.#bytes += bytes;
-    for (const oldest of this.#folders.keys()) {
-      if (this.#bytes <= this.#maxBytes && this.#folders.size <= MAX_FOLDERS) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(folder: MountPath): void {
-    this.#bytes -= this.#folders.get(folder)?.bytes ?? 0;
-    this.#folders.delete(folder);
+  /** Remembers the names of a folder, where there is room for so many, and forgets folders that were asked for before. */
+  set(folder: MountPath, names: Shown): void {
+    this.#all.set(`${this.#own} ${folder}`, names);
   }
 }
