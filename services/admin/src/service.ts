@@ -35,6 +35,7 @@ import { saveSettings } from './api/save-settings.ts';
 import { setRpcDownloadTool, setTorrentTool, setTransmissionTool } from './api/set-tool.ts';
 import { updateRule } from './api/update-rule.ts';
 import { updateStorage } from './api/update-storage.ts';
+import { createInRoom } from './api/write-in-room.ts';
 import { createProbeTool } from './clients/download-tools.ts';
 import { createFsClient } from './clients/fs.ts';
 import { createPermanentToken } from './clients/permanent-token.ts';
@@ -85,14 +86,15 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const loginOfNow = createLoginsOfNow(reads);
   const behindOthers = createBehindOthers(loginOfNow);
+  const inRoom = createInRoom(storages, behindOthers, reading);
   const tools = { settings, probe: createProbeTool(kit), announceChange, loginOfNow };
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
       listStorages: forAdmins(behindOthers.call(reading, listStorages(storages))),
       getStorage: forAdmins(getStorage(storages)),
-      createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock, loginOfNow }))),
-      updateStorage: forAdmins(counted(updateStorage(storages, starter, announceChange, clock))),
+      createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock, loginOfNow, inRoom }))),
+      updateStorage: forAdmins(counted(updateStorage({ storages, starter, announceChange, clock, inRoom }))),
       deleteStorage: forAdmins(counted(deleteStorage(storages, starter, announceChange))),
       enableStorage: forAdmins(counted(enableStorage(storages, starter, announceChange))),
       disableStorage: forAdmins(counted(disableStorage(storages, starter, announceChange))),
@@ -110,7 +112,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       setTransmissionTool: forAdmins(counted(setTransmissionTool(tools))),
       listRules: forAdmins(behindOthers.call(reading, listRules(rules))),
       getRule: forAdmins(behindOthers.call(reading, getRule(rules))),
-      createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
+      createRule: forAdmins(counted(behindOthers.call(reading, createRule(rules, counters, announceChange, findUsers)))),
       updateRule: forAdmins(counted(behindOthers.call(reading, updateRule(rules, announceChange, findUsers)))),
       deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
       exportConfiguration: forAdmins(behindOthers.stream(exporting, exportConfiguration(configuration, reading))),

@@ -40,6 +40,17 @@ describe('path rules', () => {
     expect(replica.events.at(-1)?.revision).toBe(before + 1);
   });
 
+  it('are written one after the other, so that those that come at once have 16 MiB together as well', async () => {
+    const texts = { readme: 'x'.repeat(65_000), header: 'x'.repeat(65_000) };
+    const { id } = await create({ path: '/0', ...texts });
+    const { collection } = replica.models.rules;
+    const [stored] = await collection.find().toArray();
+    // There is room for 128 of them.
+    await collection.insertMany(Array.from({ length: 126 }, (_, i) => ({ ...stored, _id: id + 100 + i, path: `/${i + 1}` })) as object[]);
+    const outcomes = await Promise.allSettled([1, 2, 3].map((i) => create({ path: `/more${i}`, ...texts })));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
   it('are counted also by whoever finds them written or gone already', async () => {
     const { id } = await create({ path: '/a' });
     const calls: Array<[string, () => Promise<unknown>]> = [

@@ -54,6 +54,20 @@ describe('creating a storage', () => {
     expect(await get(1)).toMatchObject({ status: 'root folder /x not exists', disabled: false });
   });
 
+  it('refuses what all storages together have no room for, also where several come at once', async () => {
+    const long = 'x'.repeat(65_000);
+    const texts = { remark: long, custom_cache_policies: long, down_proxy_url: long };
+    await create({ mount_path: '/0', ...texts });
+    const { collection } = replica.models.storages;
+    const [stored] = await collection.find().toArray();
+    // 16 MiB have room for 85 of them.
+    await collection.insertMany(Array.from({ length: 83 }, (_, i) => ({ ...stored, _id: 100 + i, mount_path: `/${100 + i}` })) as object[]);
+    const outcomes = await Promise.allSettled([1, 2, 3].map((i) => create({ mount_path: `/more${i}`, ...texts })));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const short = await create({ mount_path: '/short' });
+    expect(await errorOf(update(short.id, { mount_path: '/short', ...texts }))).toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  });
+
   it('keeps the storage when fs is away', async () => {
     installation.fs.isDown = true;
     const error = await errorOf(create());

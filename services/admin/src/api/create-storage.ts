@@ -9,6 +9,7 @@ import type { Counters } from '../store/counters.ts';
 import { insertWithId } from '../store/insert-with-id.ts';
 import type { StorageStore } from '../store/storage-store.ts';
 import { required } from './required.ts';
+import type { InRoom } from './write-in-room.ts';
 
 export const createStorage =
   (parts: {
@@ -19,6 +20,7 @@ export const createStorage =
     announceChange: AnnounceChange;
     clock: () => number;
     loginOfNow: (call: Call) => Promise<LoginOfNow>;
+    inRoom: InRoom;
   }) =>
   async (request: CreateStorageRequest, call: Call): Promise<CreateStorageResponse> => {
     const { storages, counters, fs, starter, announceChange, clock } = parts;
@@ -32,7 +34,8 @@ export const createStorage =
     // It may have been waited for.
     await login();
 
-    const id = await insertWithId(counters, 'storages', given.id, (free) => storages.insert(free, fields, new Date(clock())));
+    const insert = (free: number) => storages.insert(free, fields, new Date(clock()));
+    const id = await parts.inRoom(call, { fields, written: undefined }, () => insertWithId(counters, 'storages', given.id, insert));
     const revision = await announceChange(id);
     if (fields.disabled) return { id, revision };
     const problem = await starter.start(await storages.get(id), revision);

@@ -304,6 +304,16 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it('fails storages that all together have no room for', async () => {
+    const [addition, remark] = [JSON.stringify({ note: 'x'.repeat(65_000) }), 'x'.repeat(65_000)];
+    const storages = Array.from({ length: 128 }, (_, id) => storage({ id, mount_path: `/${id}`, driver: 'Local', addition, remark }));
+    const given = { ...NO_STORAGE, mount_path: '/more', driver: 'Local', addition, remark };
+    const document = await backup({ storages: [given] });
+    expect(outcomes(await planImport(document, undefined, state({ settings: [], rules: [], storages })))).toEqual([
+      ['storage', '/more', 'failed', expect.stringContaining('16 MiB together')],
+    ]);
+  });
+
   it('fails a record that is twice in it', async () => {
     const twice = { username: 'bob', role: 0 };
     expect(outcomes(await planImport(await backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([

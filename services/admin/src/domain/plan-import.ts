@@ -16,7 +16,7 @@ import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { planSave } from './plan-save.ts';
 import { createRulesRoom, parseRuleFields, type RuleFields } from './rule.ts';
 import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
-import { parseStorageFields, type StorageFields } from './storage.ts';
+import { createStoragesRoom, parseStorageFields, type StorageFields } from './storage.ts';
 
 /** What becomes of one record of a file. */
 export interface ImportedRecord {
@@ -118,18 +118,20 @@ export async function planImport(
     else plan.users.push(change);
   });
 
+  const takeRoomOfStorages = createStoragesRoom(state.storages);
   await each('storage', document.storages, (storage, name) => {
     const change = decideStorage(storage, secrets, state);
-    if (typeof change === 'string') settle('storage', name, change === '' ? 'unchanged' : 'skipped', change);
-    else storages.push(change);
+    if (typeof change === 'string') return settle('storage', name, change === '' ? 'unchanged' : 'skipped', change);
+    takeRoomOfStorages(change.fields, change.id);
+    return storages.push(change);
   });
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
-  const takeRoom = createRulesRoom(state.rules);
+  const takeRoomOfRules = createRulesRoom(state.rules);
   await each('rule', document.rules, (rule, name) => {
     const change = decideRule(rule, secrets, names, state);
     if (change === undefined) return settle('rule', name, 'unchanged');
-    takeRoom(change.fields, change.id);
+    takeRoomOfRules(change.fields, change.id);
     return rules.push(change);
   });
   return { settled, ...plan, storages, rules };

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { cleanPath } from './clean-path.ts';
 import { findBadPattern } from './pattern-lines.ts';
+import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
 
 export type RuleFields = Omit<RuleRecord, '_id'>;
 
@@ -16,8 +17,6 @@ const MAX_USERS = 1_000;
 /** Of two thousand rules inside each other each would name all above, gigabytes together. */
 const MAX_SHADOWS_LENGTH = 8_192;
 
-/** Of all rules together, in bytes: admin and each fs have them in memory, and nothing else would end. */
-const MAX_ALL_BYTES = 16 * 1024 * 1024;
 /** What a rule takes beside its texts. */
 const RULE_BYTES = 512;
 const USER_BYTES = 8;
@@ -37,21 +36,8 @@ export function parseRuleFields(given: RuleFields): RuleFields {
   };
 }
 
-/**
- * Makes what is told of each rule that is to be written, and refuses one that the rules together have no room for. One that becomes smaller is taken.
- *
- * @param present those that there are. @param written the id of the one that is replaced, undefined: it is new
- */
-export function createRulesRoom(present: readonly Rule[]): (fields: RuleFields, written: number | undefined) => void {
-  const sizes = new Map(present.map((rule) => [rule.id, bytesOf(rule)]));
-  let total = sizes.values().reduce((sum, bytes) => sum + bytes, 0);
-  return (fields, written) => {
-    const growth = bytesOf(fields) - (written === undefined ? 0 : (sizes.get(written) ?? 0));
-    if (growth > 0 && total + growth > MAX_ALL_BYTES)
-      throw new AppError('QUOTA_EXCEEDED', 'the rules have more than 16 MiB together: shorten texts, or delete some first');
-    total += growth;
-  };
-}
+/** Refuses a rule that the rules together have no room for. */
+export const createRulesRoom = (present: readonly Rule[]): TakeRoom<RuleFields> => createRoomOfAll('rules', present, bytesOf);
 
 function bytesOf({ path, password, hide, readme, header, read_users, write_users }: RuleFields): number {
   const texts = [path, password, hide, readme, header].reduce((sum, text) => sum + Buffer.byteLength(text), 0);

@@ -28,8 +28,9 @@ describe('findProblem', () => {
     ['pagination_type', 'some', 'must be one of all,pagination,load_more,auto_load_more'],
     ['default_page_size', 'many', 'must be a positive integer'],
     ['default_page_size', '0', 'must be a positive integer'],
-    ['link_expiration', 'Infinity', 'must be a number of hours, 0 or more'],
-    ['link_expiration', '-1', 'must be a number of hours, 0 or more'],
+    ['link_expiration', 'Infinity', 'must be a number of hours, 0 to 100000000'],
+    ['link_expiration', '-1', 'must be a number of hours, 0 to 100000000'],
+    ['link_expiration', '1e20', 'must be a number of hours, 0 to 100000000'],
     ['torrent_seedtime', '1.5', 'must be an integer'],
     ['copy_task_threads_num', '0', 'must be a number from 1 to 999'],
     ['upload_task_threads_num', 'all', 'must be a number from 1 to 999'],
@@ -44,6 +45,7 @@ describe('findProblem', () => {
 
   it.each([
     ['link_expiration', '0.5'],
+    ['link_expiration', '1e8'],
     ['search_index', 'database'],
     ['search_index', 'bleve'],
     ['torrent_seedtime', '-1'],

@@ -7,6 +7,8 @@ import { storedKeyOf } from './setting-items.ts';
 const MAX_PRIVACY_PATTERNS = 50;
 const INTEGER_KEYS = /_depth$|_seedtime$/;
 const COUNT_KEYS = /_threads_num$/;
+/** Beyond some ten thousand years the time of a link is no longer one that is read. */
+const MAX_LINK_HOURS = 100_000_000;
 /** Stands for ourselves when an address is looked at. */
 const OURSELVES = 'http://ourselves.invalid/';
 
@@ -24,7 +26,10 @@ const HOOKS: Readonly<Record<string, Hook>> = {
   external_previews: requireJson,
   iframe_previews: requireJson,
   default_page_size: (value) => (/^\d{1,9}$/.test(value) && Number(value) > 0 ? undefined : 'must be a positive integer'),
-  link_expiration: (value) => (isNumber(value) && Number(value) >= 0 ? undefined : 'must be a number of hours, 0 or more'),
+  link_expiration: (value) =>
+    isNumber(value) && Number(value) >= 0 && Number(value) <= MAX_LINK_HOURS
+      ? undefined
+      : `must be a number of hours, 0 to ${MAX_LINK_HOURS}`,
   favicon: (value) => (isWebAddress(value, OURSELVES) ? undefined : 'must be an http or https address, or a path'),
   rpcdl_uri: requireWebAddress,
   torrent_url: requireWebAddress,

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
-import { parseStorageFields, type StorageFields } from './storage.ts';
+import { createStoragesRoom, parseStorageFields, type StorageFields } from './storage.ts';
 import { storageFields } from './testing/fields.ts';
 
 const codeOf = (rest: Partial<StorageFields>) => {
@@ -48,4 +48,18 @@ describe('parseStorageFields', () => {
   ])('refuses %s', (_what, rest, code) => {
     expect(codeOf(rest)).toBe(code);
   });
+});
+
+it('all storages together have 16 MiB, and one that becomes smaller is taken in any case', () => {
+  const long = 'x'.repeat(65_000);
+  const texts = { addition: long, custom_cache_policies: long, remark: long, down_proxy_url: long };
+  const stored = { ...storageFields(texts), status: 'work', modified: new Date(0), version: '' };
+  const takeRoom = createStoragesRoom(Array.from({ length: 63 }, (_, id) => ({ ...stored, id })));
+  takeRoom(storageFields(texts), undefined);
+  for (const id of [undefined, 99])
+    expect(() => takeRoom(storageFields(texts), id)).toThrow(
+      expect.objectContaining({ code: 'QUOTA_EXCEEDED', message: expect.stringContaining('16 MiB together') }),
+    );
+  takeRoom(storageFields({ remark: long }), 1);
+  takeRoom(storageFields(), undefined);
 });

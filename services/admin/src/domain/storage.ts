@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from '@wharf/models';
 import { cleanPath } from './clean-path.ts';
+import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
 
 /** The fields of a storage that the admin sets. `addition` is in clear: the text of a JSON object. */
 export type StorageFields = Omit<StorageRecord, '_id' | 'status' | 'modified'>;
@@ -17,6 +18,8 @@ export interface Storage extends StorageFields {
 export const STATUS = { works: 'work', disabled: 'disabled', notStarted: 'not started yet' } as const;
 
 const MAX_WORD_BYTES = 128;
+/** What a storage takes beside its texts. */
+const STORAGE_BYTES = 512;
 
 /**
  * Reads what a client sent as a storage. What cannot be a sort order or a place of folders counts as none, because clients send values of
@@ -46,6 +49,14 @@ export function parseStorageFields(given: StorageFields): StorageFields {
     down_proxy_url: text('down_proxy_url', MAX_STORAGE_TEXT_BYTES),
     disable_proxy_sign: given.disable_proxy_sign,
   };
+}
+
+/** Refuses a storage that the storages together have no room for. */
+export const createStoragesRoom = (present: readonly Storage[]): TakeRoom<StorageFields> => createRoomOfAll('storages', present, bytesOf);
+
+function bytesOf({ mount_path, custom_cache_policies, addition, remark, down_proxy_url }: StorageFields): number {
+  const texts = [mount_path, custom_cache_policies, addition, remark, down_proxy_url];
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), STORAGE_BYTES);
 }
 
 /** The text of a JSON object as it was given; nothing is the empty object. @throws AppError INVALID_ARGUMENT */

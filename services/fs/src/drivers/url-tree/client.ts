@@ -34,18 +34,18 @@ export class UrlClient {
   }
 
   /** The size of a file; undefined where the server does not tell. */
-  async size(url: URL, options: CallOptions): Promise<number | undefined> {
-    const answer = await this.#ask('HEAD', url, {}, options);
+  async size(address: string, options: CallOptions): Promise<number | undefined> {
+    const answer = await this.#ask('HEAD', address, {}, options);
     answer.destroy();
     // Programs that make a file when it is asked for often say 0 here: the file would be shown, and copied, as empty.
     return (answer.statusCode === 200 && lengthOf(answer)) || undefined;
   }
 
   /** @param end exclusive; undefined: to the end. @throws AppError ENTRY_NOT_FOUND | STORAGE_UNAVAILABLE | RANGE_NOT_SATISFIABLE */
-  async get(url: URL, start: number, end: number | undefined, options: CallOptions): Promise<FetchedBody> {
+  async get(address: string, start: number, end: number | undefined, options: CallOptions): Promise<FetchedBody> {
     const isWhole = start === 0 && end === undefined;
     const headers = isWhole ? {} : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` };
-    const answer = await this.#ask('GET', url, headers, options);
+    const answer = await this.#ask('GET', address, headers, options);
     try {
       return bodyOf(answer, start);
     } catch (error) {
@@ -58,8 +58,8 @@ export class UrlClient {
     this.#client.close();
   }
 
-  async #ask(method: string, first: URL, headers: Record<string, string>, { signal }: CallOptions): Promise<Answer> {
-    let url = this.#egress.parseUrl(first.href);
+  async #ask(method: string, first: string, headers: Record<string, string>, { signal }: CallOptions): Promise<Answer> {
+    let url = this.#egress.parseUrl(first);
     for (let hops = 0; ; hops++) {
       const asked = { url, method, headers: { ...headers, 'accept-encoding': 'identity' }, signal, isBulk: method === 'GET' };
       const answer = await (method === 'HEAD'

@@ -77,7 +77,7 @@ export class UrlTreeDriver implements StorageDriver {
     const size = entry.sizeBytes;
     const { start, end } = resolveRange(range, size ?? Number.POSITIVE_INFINITY);
     if (start === end) return { entry, [Symbol.asyncIterator]: () => nothing(options) };
-    const body = await this.#client.get(file.url, start, end === size || end === Number.POSITIVE_INFINITY ? undefined : end, options);
+    const body = await this.#client.get(file.address, start, end === size || end === Number.POSITIVE_INFINITY ? undefined : end, options);
     if (size !== undefined && body.sizeBytes !== undefined && body.sizeBytes !== size) {
       body.answer.destroy();
       if (file.sizeBytes === undefined) this.#sizes.set(file, body.sizeBytes);
@@ -89,7 +89,7 @@ export class UrlTreeDriver implements StorageDriver {
 
   async link(path: MountPath, options: CallOptions = {}): Promise<DirectLink> {
     this.#begin(options);
-    return { url: this.#getFile(path).url.href };
+    return { url: this.#getFile(path).address };
   }
 
   async close(): Promise<void> {
@@ -132,7 +132,7 @@ export class UrlTreeDriver implements StorageDriver {
     if (file.sizeBytes !== undefined || !this.#asksSizes) return file.sizeBytes;
     if (!this.#sizes.has(file)) {
       try {
-        this.#sizes.set(file, await this.#client.size(file.url, options));
+        this.#sizes.set(file, await this.#client.size(file.address, options));
       } catch (error) {
         throwIfAborted(options.signal);
         // One server that does not answer hides no other file. Whoever opens this one is told.

@@ -2,7 +2,8 @@ import { AppError } from '@wharf/errors';
 import { type EntryName, isEntryName } from '@wharf/paths';
 
 export interface UrlFile {
-  readonly url: URL;
+  /** A text: a URL that is kept takes a multiple of it, and a form has thousands. */
+  readonly address: string;
   /** Undefined: not given. */
   readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date;
@@ -12,7 +13,7 @@ export type UrlFolder = Map<EntryName, UrlNode>;
 export type UrlNode = UrlFile | UrlFolder;
 
 const MAX_LINES = 100_000;
-const NO_DATE_MS = 0;
+const NO_DATE = new Date(0);
 
 /**
  * Reads the lines of a form: two spaces a level, `name:` for a folder, `[name:][bytes:][date:]address` for a file.
@@ -61,9 +62,9 @@ function parseFile(line: string, fail: (reason: string) => never): [string, UrlF
   return [
     name || nameOf(url),
     {
-      url,
+      address: url.href,
       sizeBytes: size === undefined ? undefined : Number(size),
-      modifiedAt: new Date(date === undefined ? NO_DATE_MS : Number(date) * 1000),
+      modifiedAt: date === undefined ? NO_DATE : new Date(Number(date) * 1000),
     },
   ];
 }
