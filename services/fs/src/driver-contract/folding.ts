@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 
@@ -19,8 +20,8 @@ export interface TriedName {
 
 /** So many entries are enough to learn from. */
 const MAX_LOOKED_AT = 1000;
-/** What is kept of all folders of all storages together, in bytes; a folder with more is read each time. */
-const MAX_KEPT_BYTES = 24 * 1024 * 1024;
+/** What is kept of all folders of all storages together, in bytes, and in each of the threads for disks; a folder with more is read each time. */
+const MAX_KEPT_BYTES = (isMainThread ? 24 : 8) * 1024 * 1024;
 /** What a name takes beside its letters, and one of these. */
 const [NAME_BYTES, LETTER_BYTES] = [64, 2];
 /** FAT keeps times in steps of two seconds: a folder that changed within this time may change again without a new time on it. */
