@@ -87,6 +87,16 @@ describe('the texts of a page', () => {
     expect(write.find(wholes[0] ?? {})).toBeUndefined();
   });
 
+  it('with long addresses are not kept of entries that nobody counts', async () => {
+    const write = await openPages();
+    const entries: readonly Entry[] = [{ ...entryOf('a.jpg'), hasThumbnail: true }];
+    for (const [siteUrl, isKept] of [['http://here', true] as const, [`http://${'here.'.repeat(1_000)}`, false] as const]) {
+      const [text] = await write({}, { siteUrl }, entries);
+      expect(String(text)).toContain(`"thumb":"${siteUrl}/d/a.jpg?`);
+      expect((await write({}, { siteUrl }, entries))[0] === text).toBe(isKept);
+    }
+  });
+
   it.each([6_000, 12_000, 24_000])('of %i entries leave room for others after every hundred', async (count) => {
     const write = await openPages();
     const entries = Array.from({ length: count }, (_, index) => entryOf(`${index}.txt`));

@@ -24,6 +24,9 @@ export interface PageFrame {
 /** What the texts of whole folders take at most together, in bytes, and how long after their last use they are kept, in milliseconds. */
 const [MAX_WHOLE_BYTES, KEPT_MS] = [16 * 1024 * 1024, 60_000];
 
+/** Texts of entries that take more bytes each, as those of pictures far below do, are kept of whole folders alone: of others nobody counts them. */
+const KEPT_ENTRY_BYTES = 1_024;
+
 interface Written {
   readonly frame: PageFrame;
   readonly texts: readonly Uint8Array[];
@@ -50,7 +53,7 @@ export function createPageWriter(): PageWriter {
   const written = new WeakMap<readonly Entry[], Written>();
   const wholes = new LRUCache<object, Written>({
     maxSize: MAX_WHOLE_BYTES,
-    sizeCalculation: ({ texts }) => 1 + texts.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    sizeCalculation: ({ texts }) => 1 + bytesOf(texts),
     ...{ ttl: KEPT_MS, updateAgeOnGet: true, ttlAutopurge: true },
   });
   return {
@@ -78,9 +81,13 @@ export function createPageWriter(): PageWriter {
       }
       if (snapshot.settings.number('link_expiration', 0) > 0) return;
       if (whole) wholes.set(whole, { frame, texts });
-      else written.set(entries, { frame, texts });
+      else if (bytesOf(texts) <= KEPT_ENTRY_BYTES * entries.length) written.set(entries, { frame, texts });
     },
   };
+}
+
+function bytesOf(texts: readonly Uint8Array[]): number {
+  return texts.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function isSame(left: PageFrame, right: PageFrame): boolean {

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 
@@ -19,8 +20,10 @@ export interface TriedName {
 
 /** So many entries are enough to learn from. */
 const MAX_LOOKED_AT = 1000;
-/** Of all folders together, each about 100 bytes; a folder with more is read each time. */
-const MAX_KEPT_NAMES = 300_000;
+/** What is kept of all folders of all storages together, in bytes, and in each of the threads for disks; a folder with more is read each time. */
+const MAX_KEPT_BYTES = (isMainThread ? 24 : 8) * 1024 * 1024;
+/** What a name takes beside its letters, and one of these. */
+const [NAME_BYTES, LETTER_BYTES] = [64, 2];
 /** FAT keeps times in steps of two seconds: a folder that changed within this time may change again without a new time on it. */
 const SETTLED_AFTER_MS = 3000;
 
@@ -48,18 +51,37 @@ export async function existingTraits(
   return { caseSensitive: !folds, folds };
 }
 
+const keptOfAll = new LRUCache<string, ReadonlySet<string>>({
+  maxSize: MAX_KEPT_BYTES,
+  sizeCalculation(names, version) {
+    let letters = version.length;
+    for (const { length } of names) letters += length;
+    return NAME_BYTES * (names.size + 1) + LETTER_BYTES * letters;
+  },
+});
+let storages = 0;
+
 /** Names of folders that rest. What is kept only ever says yes: a name that appeared in a folder without a new version of it is looked for there. */
 export class KeptNames {
-  readonly #kept = new LRUCache<string, ReadonlySet<string>>({ maxSize: MAX_KEPT_NAMES, sizeCalculation: ({ size }) => size + 1 });
+  readonly #own: number;
+
+  constructor() {
+    storages += 1;
+    this.#own = storages;
+  }
 
   hasAll(version: string, names: readonly string[]): boolean {
-    const kept = this.#kept.get(version);
+    const kept = keptOfAll.get(this.#keyOf(version));
     return kept !== undefined && names.every((name) => kept.has(name));
   }
 
   /** @param changedMs when the folder changed last */
   keep(version: string, names: ReadonlySet<string>, changedMs: number): void {
-    if (changedMs < Date.now() - SETTLED_AFTER_MS) this.#kept.set(version, names);
+    if (changedMs < Date.now() - SETTLED_AFTER_MS) keptOfAll.set(this.#keyOf(version), names);
+  }
+
+  #keyOf(version: string): string {
+    return `${this.#own} ${version}`;
   }
 }
 

@@ -19,6 +19,16 @@ interface Step<Value> {
   readonly length: number;
 }
 
+/** What a folder on the way to a path takes, in bytes. */
+const STEP_BYTES = 224;
+
+/** What the way to a path may take in a tree, in bytes: that of one with two thousand folders takes a hundred times as much as its letters. */
+export function wayBytes(path: string): number {
+  let steps = 0;
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) steps += 1;
+  return STEP_BYTES * steps;
+}
+
 /**
  * Values at paths. A lookup goes down once from the root and ends where no deeper folder has a value. Its cost grows with the length of the
  * path and with what it finds, not with the values at other paths. Walking up instead would read the path once for each of its folders.

@@ -2,26 +2,26 @@ import type { RuleRecord } from '@wharf/models';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
-import { ownText } from '../../driver-contract/own-text.ts';
 import type { Actor } from './permissions.ts';
+import { RememberedNames } from './remembered-names.ts';
 
 /** A rule with its patterns. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 export interface Rule extends RuleRecord {
   /** They are compiled when they are first asked for: there may be thousands of rules, and most are not asked for. */
   readonly hidePatterns: readonly RE2JS[];
-  /** Which names they match, as far as it is known. */
-  readonly matches: Map<string, boolean>;
-  /** The same of all names of a folder, by their places: each page asks for all of them again, and they may be more than are remembered by name. */
+  /** Which names of a folder they match, as far as it is known, by their places: each page asks for all of them again, and they may be more than are remembered by name. */
   readonly matchesIn: WeakMap<readonly string[], Uint8Array>;
 }
 
-/** Names that a rule remembers at most: about 10 MB. */
+/** Of a folder with more names each is looked at by itself. */
 const MAX_REMEMBERED = 131_072;
 /** Rules whose patterns are kept although nobody asks for them. */
 const MAX_COMPILED = 2_048;
 
 /** Lines that are compiled, by their text: whenever anything of the configuration changes, all rules are made anew. */
 const compiled = new LRUCache<string, readonly RE2JS[]>({ max: MAX_COMPILED });
+/** Which names rules match, as far as it is known. */
+const remembered = new RememberedNames();
 
 export function ruleFrom(record: RuleRecord): Rule {
   let patterns: readonly RE2JS[] | undefined;
@@ -31,7 +31,6 @@ export function ruleFrom(record: RuleRecord): Rule {
       patterns ??= patternsOf(record.hide);
       return patterns;
     },
-    matches: new Map(),
     matchesIn: new WeakMap(),
   };
 }
@@ -61,12 +60,11 @@ export function isListed(users: readonly number[], actor: Actor): boolean {
 
 /** Whether the rule hides entries of this name. */
 export function matchesHide(rule: Rule, name: string): boolean {
-  const { matches } = rule;
-  const known = matches.get(name);
+  if (rule.hidePatterns.length === 0) return false;
+  const known = remembered.get(rule, name);
   if (known !== undefined) return known;
   const isMatch = isMatched(rule, name);
-  if (matches.size >= MAX_REMEMBERED) matches.clear();
-  matches.set(ownText(name), isMatch);
+  remembered.set(rule, name, isMatch);
   return isMatch;
 }
 

@@ -35,6 +35,20 @@ it('of small folders with long paths fewer are kept (C18)', async () => {
   expect(left).toBeLessThan(3_000);
 });
 
+it('the ways to deep folders count in what is kept', () => {
+  const kept = createKeptFolders();
+  const folderWith = (letters: number) => ({
+    ...{ version: 'v', order: '' },
+    folder: { names: ['n'.repeat(letters) as EntryName], isDirectory: () => true, entries: async () => [] },
+  });
+  const keepBesides = (top: string, below: string) => {
+    kept.keep('1 /big', folderWith(36 * 1024 ** 2));
+    for (let index = 0; index < 10; index += 1) kept.keep(`1 /${top}/${index}${below}`, folderWith(1));
+    return kept.get('1 /big') !== undefined;
+  };
+  expect([keepBesides('flat', '/d'), keepBesides('deep', '/d'.repeat(2_000))]).toEqual([true, false]);
+});
+
 it('the way to thousands of entries of a deep folder is gone once, and each is forgotten', () => {
   const kept = createKeptFolders();
   const deep = '/d'.repeat(500);

@@ -1,7 +1,7 @@
 import { baseName, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
-import { PathTree } from '../access/path-tree.ts';
+import { PathTree, wayBytes } from '../access/path-tree.ts';
 import type { Folder, ListedEntries } from './listed-entries.ts';
 
 /** What all folders together keep at most, in bytes. */
@@ -60,7 +60,7 @@ export interface KeptFolders {
 export function createKeptFolders(): KeptFolders {
   const kept = new LRUCache<string, KeptNames | KeptEntries>({
     maxSize: MAX_KEPT_BYTES,
-    sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length,
+    sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length + wayBytes(key),
     disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */

@@ -81,6 +81,18 @@ it('only so many are kept', async () => {
   expect(made()).toBe(10_002);
 });
 
+it.each([
+  ['of paths through thousands of folders', '/d'.repeat(2_000), ''],
+  ['with long addresses', '', 'u'.repeat(512 * 1024)],
+])('%s fewer are kept', async (_, deep, long) => {
+  const { urlOf, made } = setUp((count) => ({ expiresAt: new Date(HOUR_MS), url: `https://s3.example/${long}/${count}` }));
+  for (let index = 0; index < 40; index += 1) await urlOf(`/${index}${deep}`);
+  await urlOf(`/39${deep}`);
+  expect(made()).toBe(40);
+  await urlOf(`/0${deep}`);
+  expect(made()).toBe(41);
+});
+
 it('a link for one client is asked for each time, with that client', async () => {
   const { links, driver } = setUp();
   const asked: unknown[] = [];

@@ -1,7 +1,7 @@
-import { type MountPath, maxPaths, type VirtualPath } from '@wharf/paths';
+import type { MountPath, VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { PathTree } from '../access/path-tree.ts';
+import { PathTree, wayBytes } from '../access/path-tree.ts';
 
 /**
  * The storages' own addresses of files. Whoever asks for one has been found to have the right to the file: what is kept is the same for all, and what
@@ -19,8 +19,10 @@ export interface KeptLinks {
   forget(paths: readonly VirtualPath[]): void;
 }
 
-/** So many are kept (about 1 KiB each). */
-const MAX_KEPT = 10_000;
+/** So many are kept, which take so many bytes together. */
+const [MAX_KEPT, MAX_KEPT_BYTES] = [10_000, 16 * 1024 * 1024];
+/** What one takes beside its address, and a letter of its path, which several hold. */
+const [LINK_BYTES, PATH_BYTES] = [512, 2];
 /** What is given away can still be used so long, in milliseconds: a client has to begin with it. */
 const MIN_LEFT_MS = 60_000;
 
@@ -35,7 +37,9 @@ interface Kept {
 export function createKeptLinks(clock: () => number): KeptLinks {
   const paths = new PathTree<VirtualPath>();
   const kept = new LRUCache<VirtualPath, Kept>({
-    ...maxPaths(MAX_KEPT),
+    max: MAX_KEPT,
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: ({ link }, path) => LINK_BYTES + link.url.length + PATH_BYTES * path.length + wayBytes(path),
     disposeAfter: (_link, path) => kept.has(path) || paths.delete(path),
   });
   let changes = 0;

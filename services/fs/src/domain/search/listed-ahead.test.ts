@@ -43,6 +43,14 @@ it('a tree that is too large to be held is listed folder by folder, its small pa
   expect(asked).toEqual(['/', '/d/1']);
 });
 
+it('entries with long paths count as several', async () => {
+  const { store, driver } = await setUp(0);
+  for (const name of ['short', 'n'.repeat(250)]) await store.write(mpath(`/${name}/${name}/${name}/f`), bytesOf('x'), { overwrite: true });
+  const ahead = createListedAhead(6);
+  expect(await ahead.take(driver, mpath('/short'), signal)).toHaveLength(1);
+  expect(await ahead.take(driver, mpath(`/${'n'.repeat(250)}`), signal)).toBeUndefined();
+});
+
 it('a storage that lists folder by folder is not asked', async () => {
   const { store } = await setUp(1);
   expect(await createListedAhead().take(store, mpath('/'), signal)).toBeUndefined();

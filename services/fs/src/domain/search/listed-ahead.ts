@@ -1,7 +1,7 @@
-import { type MountPath, parentPath } from '@wharf/paths';
+import { type MountPath, parentPath, pathWeight } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 
-/** Entries below one folder that are held until the walk comes to them: 10 MiB or so. A tree of more is listed folder by folder. */
+/** Entries below one folder that are held until the walk comes to them: 10 MiB or so; those with long paths count as several. A tree of more is listed folder by folder. */
 const MAX_ENTRIES = 20_000;
 
 /** So many trees of that size are held at most: a walk lists a few folders at once. */
@@ -29,14 +29,14 @@ export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
     const folders = held.get(driver) ?? new Map<MountPath, Entry[]>();
     held.set(driver, folders);
     for (const [path, entries] of listed) {
-      heldEntries += entries.length;
+      heldEntries += weightOf(path, entries);
       folders.set(path, entries);
     }
   };
   const takeHeld = (folders: Map<MountPath, Entry[]> | undefined, folder: MountPath) => {
     const known = folders?.get(folder);
     folders?.delete(folder);
-    heldEntries -= known?.length ?? 0;
+    if (known) heldEntries -= weightOf(folder, known);
     return known;
   };
   return {
@@ -63,6 +63,8 @@ export function createListedAhead(maxEntries = MAX_ENTRIES): ListedAhead {
   };
 }
 
+const weightOf = (folder: MountPath, { length }: readonly Entry[]) => pathWeight(folder) * length;
+
 /** The entries of each folder below one, and of itself; undefined for more than so many. */
 async function treeOf(
   driver: StorageDriver & Required<Pick<StorageDriver, 'listAll'>>,
@@ -73,7 +75,7 @@ async function treeOf(
   const folders = new Map<MountPath, Entry[]>([[root, []]]);
   let entries = 0;
   for await (const { path, entry } of driver.listAll(root, { signal })) {
-    entries += 1;
+    entries += pathWeight(path);
     if (entries > maxEntries) return undefined;
     folders.get(parentPath(path))?.push(entry);
     if (entry.isDirectory && !entry.isLink) folders.set(path, []);

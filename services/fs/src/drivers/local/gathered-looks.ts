@@ -1,4 +1,4 @@
-import type { MountPath } from '@wharf/paths';
+import { type MountPath, maxPaths } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 
 /** Looks at fewer entries take less time than the shortest wait of a timer. */
@@ -35,7 +35,7 @@ interface Place {
  * the last one took. Calls that come in one moment share a look (`disk-pool.ts`). Who looks alone never waits.
  */
 export class GatheredLooks {
-  readonly #places = new LRUCache<MountPath, Place>({ max: MAX_FOLDERS });
+  readonly #places = new LRUCache<MountPath, Place>(maxPaths(MAX_FOLDERS));
 
   /** @param count how many entries are looked at */
   async run<Result>(directory: MountPath, count: number, look: () => Promise<Result>): Promise<Result> {

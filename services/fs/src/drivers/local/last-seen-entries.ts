@@ -1,3 +1,4 @@
+import { memoryBytes } from '@wharf/pace';
 import { type MountPath, pathWeight } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
@@ -9,24 +10,38 @@ export interface SeenEntries {
   readonly packed: Float64Array;
 }
 
-/** All storages together would keep more than they need: so many entries (about 300 bytes each, and where names or paths are long fewer) are enough for the folders in use. */
-const MAX_KEPT_ENTRIES = 20_000;
+/**
+ * Of all storages together so many entries are enough for the folders in use, and where names or paths are long fewer. Each takes about 300 bytes, and up to a
+ * KiB more for what was written of it (`page-writer.ts`): an eighth of the memory at most.
+ */
+const MAX_KEPT_ENTRIES = Math.min(60_000, Math.floor(memoryBytes() / 8 / 1_324));
+
+type Kept = SeenEntries & { readonly entries: readonly Entry[] };
+
+const keptOfAll = new LRUCache<string, Kept>({
+  maxSize: MAX_KEPT_ENTRIES,
+  sizeCalculation: ({ entries, text }, key) => entries.length + pathWeight(key) + pathWeight(text),
+});
+let storages = 0;
 
 /**
  * The entries that were made of what a worker saw last in each folder. Everything is looked at afresh each time; only when nothing differs
  * the same array is answered again, so that whatever was made of it holds too.
  */
 export class LastSeenEntries {
-  readonly #kept = new LRUCache<MountPath, SeenEntries & { readonly entries: readonly Entry[] }>({
-    maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: ({ entries, text }, directory) => entries.length + pathWeight(directory) + pathWeight(text),
-  });
+  readonly #own: number;
+
+  constructor() {
+    storages += 1;
+    this.#own = storages;
+  }
 
   entriesOf(directory: MountPath, seen: SeenEntries, unpack: () => readonly Entry[]): readonly Entry[] {
-    const known = this.#kept.get(directory);
+    const key = `${this.#own} ${directory}`;
+    const known = keptOfAll.get(key);
     if (known !== undefined && known.text === seen.text && isEqual(known.packed, seen.packed)) return known.entries;
     const entries = unpack();
-    this.#kept.set(directory, { ...seen, entries });
+    keptOfAll.set(key, { ...seen, entries });
     return entries;
   }
 }

@@ -9,7 +9,7 @@ const PARALLEL = 8;
 const MAX_KEPT_LENGTH = 4 * 1024 * 1024;
 /** What a name takes beside its text, in characters. */
 const NAME_LENGTH = 40;
-/** Longer names are not kept: no disk has them, and what is kept of all folders is bounded by their number. */
+/** Longer names are not kept: no disk has them. */
 const MAX_NAME_LENGTH = 255;
 
 /** The names in folders of a server that folds names, as they are spelled there. Names of settled folders are kept. */
