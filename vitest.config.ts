@@ -14,6 +14,8 @@ export default defineConfig({
           isolate: false,
           // Some try every character or thousands of cases, beside other work.
           testTimeout: 20_000,
+          // Of a second, if it is not said: too little on a busy machine.
+          expect: { poll: { timeout: 15_000 } },
           include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
         },
