@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 beforeEach(async () => {
-  for (const name of await readdir(folder)) await rm(`${folder}/${name}`, { recursive: true });
+  for (const name of await readdir(folder)) await rm(`${folder}/${name}`, { recursive: true, force: true });
 });
 
 const { call, init, begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
