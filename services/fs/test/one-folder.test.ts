@@ -60,7 +60,7 @@ for (const [name, isThere, shown] of WAYS)
       process = await startFsProcess(installation);
     }, LIMIT_MS);
     afterEach(async () => {
-      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
     });
     afterAll(async () => {
       await process?.stop();

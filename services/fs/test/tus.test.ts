@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 beforeEach(async () => {
-  for (const name of await readdir(folder)) await rm(`${folder}/${name}`, { recursive: true });
+  for (const name of await readdir(folder)) await rm(`${folder}/${name}`, { recursive: true, force: true });
 });
 
 const endpointOf = ({ url }: Replica) => `${url}/api/fs/tus`;
