@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
 import { createPace, parseJson } from '@wharf/pace';
-import { ALL_PERMISSIONS } from '@wharf/rights';
+import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
   ConfigurationDocument,
@@ -46,9 +46,6 @@ interface State extends ConfigurationState {
   readonly unknowablePassword: () => string;
 }
 
-const GENERAL = 0;
-const GUEST = 1;
-const ADMIN = 2;
 /** Another folder of the same server. */
 const ROOT_ITEM = 'root_folder_path';
 /** Names of items come from the file. */
@@ -139,11 +136,11 @@ export async function planImport(
 
 /** A text is the reason to leave the user alone; empty when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
 function decideUser({ id: _id, ...user }: ImportedUser, present: readonly ExportedUser[]): ImportPlan['users'][number] | string {
-  if (user.role !== GENERAL && user.role !== GUEST) return 'the administrator here stays unchanged';
+  if (user.role !== ROLE.general && user.role !== ROLE.guest) return 'the administrator here stays unchanged';
   const base_path = cleanPath(user.base_path, 'base_path');
   const permission = user.permission & ALL_PERMISSIONS;
   const found =
-    user.role === GUEST ? present.find(({ role }) => role === GUEST) : present.find(({ username }) => username === user.username);
+    user.role === ROLE.guest ? present.find(({ role }) => role === ROLE.guest) : present.find(({ username }) => username === user.username);
   if (found && found.role !== user.role) throw new AppError('INVALID_ARGUMENT', 'the administrator or the guest has this name');
   const quota = user.quota_bytes === undefined ? {} : { quota_bytes: user.quota_bytes };
   const fields = { ...user, ...quota, base_path, permission, username: found?.username ?? user.username };
@@ -198,13 +195,13 @@ function decideRule(
 ): ImportPlan['rules'][number] | undefined {
   const left: string[] = [];
   const nameIn = ({ role, username }: ImportedUser) =>
-    role === GENERAL ? username : (state.users.find((user) => user.role === role)?.username ?? username);
+    role === ROLE.general ? username : (state.users.find((user) => user.role === role)?.username ?? username);
   const namesOf = (field: string, ids: readonly number[]) => {
     const known = ids.flatMap((id) => people.get(id) ?? []).map(nameIn);
     if (known.length === ids.length) return known;
     left.push(`${field}: users who are not in the file are left out`);
     // A list of nobody is for everybody; the administrator may in any case.
-    return known.length > 0 ? known : state.users.filter(({ role }) => role === ADMIN).map(({ username }) => username);
+    return known.length > 0 ? known : state.users.filter(({ role }) => role === ROLE.admin).map(({ username }) => username);
   };
   const path = cleanPath(rule.path, 'path');
   const present = state.rules.find((each) => each.path === path);

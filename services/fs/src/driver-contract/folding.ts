@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
+import { OwnPart } from './own-part.ts';
 
 /** How a disk takes names. */
 export interface NameTraits {
@@ -59,29 +60,19 @@ const keptOfAll = new LRUCache<string, ReadonlySet<string>>({
     return NAME_BYTES * (names.size + 1) + LETTER_BYTES * letters;
   },
 });
-let storages = 0;
 
 /** Names of folders that rest. What is kept only ever says yes: a name that appeared in a folder without a new version of it is looked for there. */
 export class KeptNames {
-  readonly #own: number;
-
-  constructor() {
-    storages += 1;
-    this.#own = storages;
-  }
+  readonly #kept = new OwnPart(keptOfAll);
 
   hasAll(version: string, names: readonly string[]): boolean {
-    const kept = keptOfAll.get(this.#keyOf(version));
+    const kept = this.#kept.get(version);
     return kept !== undefined && names.every((name) => kept.has(name));
   }
 
   /** @param changedMs when the folder changed last */
   keep(version: string, names: ReadonlySet<string>, changedMs: number): void {
-    if (changedMs < Date.now() - SETTLED_AFTER_MS) keptOfAll.set(this.#keyOf(version), names);
-  }
-
-  #keyOf(version: string): string {
-    return `${this.#own} ${version}`;
+    if (changedMs < Date.now() - SETTLED_AFTER_MS) this.#kept.set(version, names);
   }
 }
 

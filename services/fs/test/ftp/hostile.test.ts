@@ -379,16 +379,20 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true, beforePublish });
   });
 
-  it.each([
-    ['one connection refuses', 1, 'FAILED_PRECONDITION'],
-    ['two connections makes', 2, undefined],
-  ])('that takes %s what is made of a file that is read meanwhile, and keeps nobody waiting', async (_what, most, refusal) => {
+  const openTaking = async (most: number) => {
     let logins = 0;
     const server = await startHostile({
       reply: (verb) => (verb === 'USER' && ++logins > most ? '421 too many' : undefined),
       data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
     });
-    const driver = await openFtp(itemsOf(server));
+    return openFtp(itemsOf(server));
+  };
+
+  it.each([
+    ['one connection refuses', 1, 'FAILED_PRECONDITION'],
+    ['two connections makes', 2, undefined],
+  ])('that takes %s what is made of a file that is read meanwhile, and keeps nobody waiting', async (_what, most, refusal) => {
+    const driver = await openTaking(most);
     const open = (signal: AbortSignal) => driver.read(mpath('/file'), undefined, { signal });
     const copy = () => whileOpen(undefined, open, (content) => driver.write(mpath('/folder/file'), content, { overwrite: true }));
     // Of the first the server says how many it takes.
@@ -406,12 +410,7 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ['two connections makes', 2, undefined],
     ['three connections makes', 3, undefined],
   ])('that takes %s a comparison of two of its files, and keeps nobody waiting', async (_what, most, refusal) => {
-    let logins = 0;
-    const server = await startHostile({
-      reply: (verb) => (verb === 'USER' && ++logins > most ? '421 too many' : undefined),
-      data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
-    });
-    const driver = await openFtp(itemsOf(server));
+    const driver = await openTaking(most);
     const file = { driver, path: mpath('/file') };
     const { signal } = new AbortController();
     for (let round = 0; round < 2; round += 1) {

@@ -1,6 +1,7 @@
 import { memoryBytes } from '@wharf/pace';
 import { type MountPath, pathWeight } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { OwnPart } from '../../driver-contract/own-part.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** What a worker saw of some entries of a folder. */
@@ -22,26 +23,19 @@ const keptOfAll = new LRUCache<string, Kept>({
   maxSize: MAX_KEPT_ENTRIES,
   sizeCalculation: ({ entries, text }, key) => entries.length + pathWeight(key) + pathWeight(text),
 });
-let storages = 0;
 
 /**
  * The entries that were made of what a worker saw last in each folder. Everything is looked at afresh each time; only when nothing differs
  * the same array is answered again, so that whatever was made of it holds too.
  */
 export class LastSeenEntries {
-  readonly #own: number;
-
-  constructor() {
-    storages += 1;
-    this.#own = storages;
-  }
+  readonly #kept = new OwnPart(keptOfAll);
 
   entriesOf(directory: MountPath, seen: SeenEntries, unpack: () => readonly Entry[]): readonly Entry[] {
-    const key = `${this.#own} ${directory}`;
-    const known = keptOfAll.get(key);
+    const known = this.#kept.get(directory);
     if (known !== undefined && known.text === seen.text && isEqual(known.packed, seen.packed)) return known.entries;
     const entries = unpack();
-    keptOfAll.set(key, { ...seen, entries });
+    this.#kept.set(directory, { ...seen, entries });
     return entries;
   }
 }

@@ -1,6 +1,7 @@
 import { memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { OwnPart } from '../../driver-contract/own-part.ts';
 
 /** Folders whose names are remembered, of all storages. */
 const MAX_FOLDERS = 1_000;
@@ -16,25 +17,21 @@ export const knownNames = (maxNames = MAX_NAMES, max = MAX_FOLDERS) =>
   new LRUCache<string, Names>({ max, maxSize: maxNames, sizeCalculation: ({ size }) => size + 1 });
 
 const ofAll = knownNames();
-let storages = 0;
 
 /** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted, of all storages together. */
 export class KnownFolders<Shown extends Names> {
-  readonly #all: LRUCache<string, Names>;
-  readonly #own: number;
+  readonly #known: OwnPart<Names>;
 
   constructor(all = ofAll) {
-    this.#all = all;
-    storages += 1;
-    this.#own = storages;
+    this.#known = new OwnPart(all);
   }
 
   get(folder: MountPath): Shown | undefined {
-    return this.#all.get(`${this.#own} ${folder}`) as Shown | undefined;
+    return this.#known.get(folder) as Shown | undefined;
   }
 
   /** Remembers the names of a folder, where there is room for so many, and forgets folders that were asked for before. */
   set(folder: MountPath, names: Shown): void {
-    this.#all.set(`${this.#own} ${folder}`, names);
+    this.#known.set(folder, names);
   }
 }
