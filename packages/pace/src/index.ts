@@ -5,6 +5,7 @@ export { collectGarbage } from './collect-garbage.ts';
 export { cutOff } from './cut-off.ts';
 export { drained } from './drained.ts';
 export { createFairPlaces } from './fair-places.ts';
+export { forgetCaches, forgettable } from './forgettable.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 /** Calls, told to end by their names, in a memory with so much strain, of which `memory.garbage` can be collected. */
-function openCallsWith(memory: { held: number; garbage: number; collected: number; beside?: number }) {
+function openCallsWith(memory: { held: number; garbage: number; collected: number; beside?: number; kept?: number }) {
   const ended: string[] = [];
   const logged: unknown[] = [];
   const open = createOpenCalls(
@@ -22,6 +22,13 @@ function openCallsWith(memory: { held: number; garbage: number; collected: numbe
       collect() {
         memory.garbage = 0;
         memory.collected += 1;
+      },
+      forget() {
+        const { kept = 0 } = memory;
+        memory.held -= kept;
+        memory.garbage += kept;
+        memory.kept = 0;
+        return kept > 0;
       },
     },
   );
@@ -59,6 +66,21 @@ it('where memory is nearly used up, the newer half of the calls of who has most 
   begin('a', 'a5');
   look();
   expect({ ended, collected: memory.collected }).toEqual({ ended: [], collected: 5 });
+});
+
+it('what is remembered is forgotten before calls end, and not again and again', () => {
+  const memory = { held: 0.1, garbage: 0, collected: 0, kept: 0.2 };
+  const { begin, ended, look } = openCallsWith(memory);
+  for (const name of ['a1', 'a2']) begin('a', name);
+  look();
+  expect({ ended, ...memory }).toEqual({ ended: [], held: expect.closeTo(-0.1), garbage: 0, collected: 2, kept: 0 });
+  Object.assign(memory, { held: 0.3, kept: 0.2 });
+  vi.advanceTimersByTime(1_000);
+  expect({ ended: ended.splice(0), kept: memory.kept }).toEqual({ ended: ['a2'], kept: 0.2 });
+  vi.advanceTimersByTime(10_000);
+  memory.held = 0.6;
+  vi.advanceTimersByTime(1_000);
+  expect(memory.kept).toBe(0);
 });
 
 it('calls that do not end, and memory that they do not give back, keep nobody from others for more than seconds', () => {

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { AppError } from '@wharf/errors';
-import { collectGarbage, memoryBytes, ownBytes } from '@wharf/pace';
+import { collectGarbage, forgetCaches, memoryBytes, ownBytes } from '@wharf/pace';
 import type { Logger } from './logger.ts';
 
 /**
@@ -31,6 +31,9 @@ const ENDING_MS = 2_000;
 /** For so long after calls were ended, who has some begins no more, in milliseconds. */
 const REFUSED_MS = 5_000;
 
+/** How often what is remembered is forgotten at most, in milliseconds: without it, everything is read again and again. */
+const FORGET_MS = 5_000;
+
 /** What is known of the memory of a process. */
 export interface MemoryWatch {
   /** How far the process is beyond what is to be in use, up to 1 for all that it may have; below 0 where it is not. Garbage counts. */
@@ -39,6 +42,8 @@ export interface MemoryWatch {
   readonly heapStrain: () => number;
   /** Has only what is no garbage left in use. */
   readonly collect: () => void;
+  /** Leaves what can be read or made again to be collected. @returns whether there was some */
+  readonly forget: () => boolean;
 }
 
 /** Calls that are under way in this process. */
@@ -63,8 +68,9 @@ interface OpenCall {
 }
 
 /**
- * The last resort of a process whose memory is nearly used up, by whatever was not bounded well enough. Of the owner who has most calls the
- * newer half end, and again until that is enough, so that the process does not end; for some seconds who has calls under way begins no more.
+ * The last resort of a process whose memory is nearly used up, by whatever was not bounded well enough. What is remembered is forgotten; where that is not
+ * enough, of the owner who has most calls the newer half end, and again until it is, so that the process does not end; for some seconds who has calls under
+ * way begins no more.
  */
 export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatch = ofThisProcess()): OpenCalls {
   const callsOf = new Map<string, Set<OpenCall>>();
@@ -74,6 +80,8 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
   let [left, restsUntil] = [-1, 0];
   /** When calls were ended last, in milliseconds, and whether that is still to be looked at. */
   let [endedAt, hasEnded] = [Number.NEGATIVE_INFINITY, false];
+  /** When what is remembered was forgotten last, in milliseconds. */
+  let forgotAt = Number.NEGATIVE_INFINITY;
   let isStrained = false;
   let timer: NodeJS.Timeout | undefined;
   const look = () => {
@@ -90,6 +98,10 @@ export function createOpenCalls(logger: Pick<Logger, 'warn'>, memory: MemoryWatc
     const isDue = strain > left + (1 - left) / 3 && (strain > TOO_MUCH || now >= restsUntil);
     if (!isStrained || !(isEnded || isDue)) return;
     memory.collect();
+    if (memory.strain() > 0 && now - forgotAt > FORGET_MS && memory.forget()) {
+      forgotAt = now;
+      memory.collect();
+    }
     left = memory.strain();
     restsUntil = performance.now() + (performance.now() - now) / COLLECTING;
     ending.clear();
@@ -145,6 +157,7 @@ function ofThisProcess(): MemoryWatch {
   return {
     strain,
     heapStrain,
+    forget: forgetCaches,
     collect() {
       collectGarbage('regular');
       // A last resort is several collections, of which V8 counts each.

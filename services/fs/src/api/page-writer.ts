@@ -1,4 +1,4 @@
-import type { Pace } from '@wharf/pace';
+import { forgettable, type Pace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Actor } from '../domain/access/permissions.ts';
@@ -51,11 +51,13 @@ export interface PageWriter {
  */
 export function createPageWriter(): PageWriter {
   const written = new WeakMap<readonly Entry[], Written>();
-  const wholes = new LRUCache<object, Written>({
-    maxSize: MAX_WHOLE_BYTES,
-    sizeCalculation: ({ texts }) => 1 + bytesOf(texts),
-    ...{ ttl: KEPT_MS, updateAgeOnGet: true, ttlAutopurge: true },
-  });
+  const wholes = forgettable(
+    new LRUCache<object, Written>({
+      maxSize: MAX_WHOLE_BYTES,
+      sizeCalculation: ({ texts }) => 1 + bytesOf(texts),
+      ...{ ttl: KEPT_MS, updateAgeOnGet: true, ttlAutopurge: true },
+    }),
+  );
   return {
     find(whole, frame) {
       const known = wholes.get(whole);

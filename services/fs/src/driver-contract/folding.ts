@@ -1,5 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
+import { forgettable } from '@wharf/pace';
 import { LRUCache } from 'lru-cache';
 import { OwnPart } from './own-part.ts';
 
@@ -52,14 +53,16 @@ export async function existingTraits(
   return { caseSensitive: !folds, folds };
 }
 
-const keptOfAll = new LRUCache<string, ReadonlySet<string>>({
-  maxSize: MAX_KEPT_BYTES,
-  sizeCalculation(names, version) {
-    let letters = version.length;
-    for (const { length } of names) letters += length;
-    return NAME_BYTES * (names.size + 1) + LETTER_BYTES * letters;
-  },
-});
+const keptOfAll = forgettable(
+  new LRUCache<string, ReadonlySet<string>>({
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation(names, version) {
+      let letters = version.length;
+      for (const { length } of names) letters += length;
+      return NAME_BYTES * (names.size + 1) + LETTER_BYTES * letters;
+    },
+  }),
+);
 
 /** Names of folders that rest. What is kept only ever says yes: a name that appeared in a folder without a new version of it is looked for there. */
 export class KeptNames {

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { forgettable } from '@wharf/pace';
 import { maxPaths } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { equalTexts } from './equal-texts.ts';
@@ -22,9 +23,9 @@ export interface LinkSigner {
 export function createLinkSigner(token: string, clock: () => number): LinkSigner {
   // A text would be made a key anew for each signature, which takes three times as long as to sign.
   const key = createSecretKey(token, 'utf8');
-  const permanent = new LRUCache<string, string>(maxPaths(REMEMBERED_SIGNS));
+  const permanent = forgettable(new LRUCache<string, string>(maxPaths(REMEMBERED_SIGNS)));
   /** Signatures that were right and never expire, with their paths. A lookup by hash does not tell how much of a guess is right. */
-  const verified = new LRUCache<string, true>(maxPaths(VERIFIED_SIGNS));
+  const verified = forgettable(new LRUCache<string, true>(maxPaths(VERIFIED_SIGNS)));
   const signUntil = (path: string, expiry: string) => {
     const mac = createHmac('sha256', key).update(`${path}:${expiry}`).digest('base64');
     return `${mac.replaceAll('+', '-').replaceAll('/', '_')}:${expiry}`;

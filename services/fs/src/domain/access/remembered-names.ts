@@ -14,6 +14,15 @@ export class RememberedNames {
     this.#maxBytes = maxBytes;
   }
 
+  /** In bytes. */
+  get size(): number {
+    return this.#bytes;
+  }
+
+  clear(): void {
+    [this.#ofAskers, this.#bytes] = [new WeakMap(), 0];
+  }
+
   get(asker: object, name: string): boolean | undefined {
     return this.#ofAskers.get(asker)?.get(name);
   }
@@ -21,7 +30,7 @@ export class RememberedNames {
   /** Of a name that is not known yet. */
   set(asker: object, name: string, value: boolean): void {
     const bytes = NAME_BYTES + name.length;
-    if (this.#bytes + bytes > this.#maxBytes) [this.#ofAskers, this.#bytes] = [new WeakMap(), 0];
+    if (this.#bytes + bytes > this.#maxBytes) this.clear();
     this.#bytes += bytes;
     const names = this.#ofAskers.get(asker) ?? new Map<string, boolean>();
     this.#ofAskers.set(asker, names.set(ownText(name), value));

@@ -1,4 +1,5 @@
 import type { RuleRecord } from '@wharf/models';
+import { forgettable } from '@wharf/pace';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
@@ -21,7 +22,7 @@ const MAX_COMPILED = 2_048;
 /** Lines that are compiled, by their text: whenever anything of the configuration changes, all rules are made anew. */
 const compiled = new LRUCache<string, readonly RE2JS[]>({ max: MAX_COMPILED });
 /** Which names rules match, as far as it is known. */
-const remembered = new RememberedNames();
+const remembered = forgettable(new RememberedNames());
 
 export function ruleFrom(record: RuleRecord): Rule {
   let patterns: readonly RE2JS[] | undefined;

@@ -1,3 +1,4 @@
+import { forgetCaches } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
@@ -33,6 +34,18 @@ it('of small folders with long paths fewer are kept (C18)', async () => {
   const left = Array.from({ length: 4_000 }, (_unused, folder) => kept.get(pathOf(folder)) !== undefined).filter(Boolean).length;
   expect(left).toBeGreaterThan(2_000);
   expect(left).toBeLessThan(3_000);
+});
+
+it('when memory is short all folders are forgotten, and others are kept after that', async () => {
+  const kept = createKeptFolders();
+  const entries = await readListedEntries(named(1, String));
+  const keep = (key: string) => kept.keep(key, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  keep('1 /a/b');
+  expect(forgetCaches()).toBe(true);
+  expect(kept.get('1 /a/b')).toBeUndefined();
+  keep('1 /a/b');
+  kept.forget(['/a' as VirtualPath]);
+  expect(kept.get('1 /a/b')).toBeUndefined();
 });
 
 it('the ways to deep folders count in what is kept', () => {

@@ -1,3 +1,4 @@
+import { forgettable } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
@@ -58,11 +59,13 @@ export interface KeptFolders {
 }
 
 export function createKeptFolders(): KeptFolders {
-  const kept = new LRUCache<string, KeptNames | KeptEntries>({
-    maxSize: MAX_KEPT_BYTES,
-    sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length + wayBytes(key),
-    disposeAfter: (_value, key) => unplace(key),
-  });
+  const kept = forgettable(
+    new LRUCache<string, KeptNames | KeptEntries>({
+      maxSize: MAX_KEPT_BYTES,
+      sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length + wayBytes(key),
+      disposeAfter: (_value, key) => unplace(key),
+    }),
+  );
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
   const loading = new Map<string, Promise<ListedEntries>>();
   /** The keys of both by their place in the tree: a change costs what it touches. */

@@ -1,3 +1,4 @@
+import { forgettable } from '@wharf/pace';
 import type { MountPath, VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
@@ -36,12 +37,14 @@ interface Kept {
 /** @param clock milliseconds since 1970, by this machine: so are the ends of links, which drivers sign, or read in answers of others. */
 export function createKeptLinks(clock: () => number): KeptLinks {
   const paths = new PathTree<VirtualPath>();
-  const kept = new LRUCache<VirtualPath, Kept>({
-    max: MAX_KEPT,
-    maxSize: MAX_KEPT_BYTES,
-    sizeCalculation: ({ link }, path) => LINK_BYTES + link.url.length + PATH_BYTES * path.length + wayBytes(path),
-    disposeAfter: (_link, path) => kept.has(path) || paths.delete(path),
-  });
+  const kept = forgettable(
+    new LRUCache<VirtualPath, Kept>({
+      max: MAX_KEPT,
+      maxSize: MAX_KEPT_BYTES,
+      sizeCalculation: ({ link }, path) => LINK_BYTES + link.url.length + PATH_BYTES * path.length + wayBytes(path),
+      disposeAfter: (_link, path) => kept.has(path) || paths.delete(path),
+    }),
+  );
   let changes = 0;
   const isFresh = (expiresAt: Date) => expiresAt.getTime() - clock() > MIN_LEFT_MS;
   return {

@@ -1,4 +1,4 @@
-import { memoryBytes } from '@wharf/pace';
+import { forgettable, memoryBytes } from '@wharf/pace';
 import { type MountPath, pathWeight } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { OwnPart } from '../../driver-contract/own-part.ts';
@@ -19,10 +19,12 @@ const MAX_KEPT_ENTRIES = Math.min(60_000, Math.floor(memoryBytes() / 8 / 1_324))
 
 type Kept = SeenEntries & { readonly entries: readonly Entry[] };
 
-const keptOfAll = new LRUCache<string, Kept>({
-  maxSize: MAX_KEPT_ENTRIES,
-  sizeCalculation: ({ entries, text }, key) => entries.length + pathWeight(key) + pathWeight(text),
-});
+const keptOfAll = forgettable(
+  new LRUCache<string, Kept>({
+    maxSize: MAX_KEPT_ENTRIES,
+    sizeCalculation: ({ entries, text }, key) => entries.length + pathWeight(key) + pathWeight(text),
+  }),
+);
 
 /**
  * The entries that were made of what a worker saw last in each folder. Everything is looked at afresh each time; only when nothing differs

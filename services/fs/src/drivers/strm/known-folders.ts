@@ -1,4 +1,4 @@
-import { memoryBytes } from '@wharf/pace';
+import { forgettable, memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { OwnPart } from '../../driver-contract/own-part.ts';
@@ -16,7 +16,7 @@ interface Names {
 export const knownNames = (maxNames = MAX_NAMES, max = MAX_FOLDERS) =>
   new LRUCache<string, Names>({ max, maxSize: maxNames, sizeCalculation: ({ size }) => size + 1 });
 
-const ofAll = knownNames();
+const ofAll = forgettable(knownNames());
 
 /** What is shown in the folders that were asked for last. A folder may have hundreds of thousands of names, so it is they that are counted, of all storages together. */
 export class KnownFolders<Shown extends Names> {
