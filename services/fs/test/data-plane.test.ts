@@ -108,6 +108,30 @@ describe('If-Match of put', () => {
     expect(await readFile(`${folder}/formed`, 'utf8')).toBe('second');
   });
 
+  it('is not the only condition that is heeded: a date and other tags are, too', async () => {
+    await put('/l/since', 'first', { 'Last-Modified': '1000000000000' });
+    const { headers } = await get('/l/since');
+    const [etag, date] = [String(headers['etag']), String(headers['last-modified'])];
+    const earlier = new Date(Date.parse(date) - 1_000).toUTCString();
+    const failing: Record<string, string>[] = [{ 'If-Unmodified-Since': earlier }, { 'If-None-Match': `"x", ${etag}` }];
+    for (const late of failing) {
+      expect((await put('/l/since', 'lost', late)).json()).toMatchObject({ code: 412 });
+      expect((await put('/l/since', 'x', { ...late, 'As-Task': 'true' })).json()).toMatchObject({ code: 400 });
+    }
+    expect(await readFile(`${folder}/since`, 'utf8')).toBe('first');
+    const holding: Record<string, string>[] = [
+      { 'If-Unmodified-Since': date },
+      { 'If-None-Match': etag },
+      { 'If-Unmodified-Since': 'no date' },
+    ];
+    for (const [index, held] of holding.entries()) {
+      expect((await put('/l/since', `save ${index}`, held)).json()).toMatchObject({ code: 200 });
+      expect((await put('/l/since-new', `save ${index}`, { ...held, 'If-Match': '"x"' })).json()).toMatchObject({ code: 412 });
+    }
+    expect(await readFile(`${folder}/since`, 'utf8')).toBe('save 2');
+    expect((await put('/l/since-new', 'new', { 'If-Unmodified-Since': date })).json()).toMatchObject({ code: 200 });
+  });
+
   it('is refused with As-Task', async () => {
     expect((await put('/l/edited', 'x', { 'If-Match': '*', 'As-Task': 'true' })).json()).toMatchObject({ code: 400 });
   });

@@ -233,6 +233,11 @@ describe('an upload in parts', () => {
     const headers = { 'If-Match': '"known"' };
     const refusal = { code: 400, message: expect.stringContaining('If-Match') };
     expect(await init('/l/matched', { headers })).toMatchObject(refusal);
+    const since = { 'If-Unmodified-Since': new Date(0).toUTCString() };
+    expect(await init('/l/matched', { headers: since })).toMatchObject({
+      code: 400,
+      message: expect.stringContaining('If-Unmodified-Since'),
+    });
     const id = await begin('/l/matched');
     expect(await end('complete', id, { headers })).toMatchObject(refusal);
     expect((await end('abort', id)).code).toBe(200);

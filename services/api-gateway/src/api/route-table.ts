@@ -77,8 +77,13 @@ const IF_MATCH = header(
   false,
   'Replaces the file only while its ETag, as downloads answer it, is this one; code 412 otherwise.',
 );
+const IF_UNMODIFIED_SINCE = header(
+  'If-Unmodified-Since',
+  false,
+  'Replaces the file only while its date is not later than this one; code 412 otherwise. Passed over beside If-Match.',
+);
 const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
-const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH];
+const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH, IF_UNMODIFIED_SINCE];
 const BYTES = 'application/octet-stream';
 
 const partsShape = z.object({

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** What a conditional request comes to: go on, nothing changed (304), or it must not be served (412). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
 
-/** Evaluates the conditional headers of a GET or HEAD in the order of RFC 9110 section 13.2.2, If-Range excepted. */
+/** Evaluates the conditional headers of a request in the order of RFC 9110 section 13.2.2, If-Range excepted. */
 export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string, modifiedAt: Date): Verdict {
   const modifiedSecond = Math.floor(modifiedAt.getTime() / 1000) * 1000;
   const ifMatch = headers['if-match'];
@@ -18,6 +18,25 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string
   return modifiedSince !== undefined && modifiedSecond <= modifiedSince ? 'not-modified' : 'proceed';
 }
 
+/**
+ * The conditional headers of an upload that ask what the file is that it replaces; undefined: none does. `If-None-Match: *` asks whether there is one.
+ */
+export function replaceConditions(headers: IncomingHttpHeaders): IncomingHttpHeaders | undefined {
+  const { 'if-match': tags, 'if-unmodified-since': date, 'if-none-match': others } = headers;
+  const conditions = {
+    ...(tags === undefined ? {} : { 'if-match': tags }),
+    ...(dateOf(date) === undefined ? {} : { 'if-unmodified-since': date }),
+    ...(others === undefined || others.trim() === '*' ? {} : { 'if-none-match': others }),
+  };
+  return Object.keys(conditions).length > 0 ? conditions : undefined;
+}
+
+/** The first of them as it is written. */
+export function nameOf(conditions: IncomingHttpHeaders): string {
+  const [name = ''] = Object.keys(conditions);
+  return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+}
+
 /** Whether Range still means the representation the client has a part of (RFC 9110 section 13.1.5). */
 export function isRangeCurrent(ifRange: string | undefined, etag: string, modifiedAt: Date): boolean {
   if (ifRange === undefined) return true;
@@ -27,7 +46,7 @@ export function isRangeCurrent(ifRange: string | undefined, etag: string, modifi
 }
 
 /** Whether a list of `If-Match` has a tag. Compares strongly: our tags are strong, so a weak one never matches. */
-export function matchesAny(list: string, etag: string): boolean {
+function matchesAny(list: string, etag: string): boolean {
   return list.trim() === '*' || list.split(',').some((each) => each.trim() === etag);
 }
 

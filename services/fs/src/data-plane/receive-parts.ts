@@ -10,7 +10,7 @@ import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
 import { bodyOf } from './body-of.ts';
 import { sendEnvelope } from './refusal.ts';
-import { readPassword, readUploadHeaders, requireNoIfMatch } from './upload-headers.ts';
+import { readPassword, readUploadHeaders, requireUnconditional } from './upload-headers.ts';
 
 /** One request of the family's uploads in parts. */
 interface PartRequest {
@@ -71,7 +71,7 @@ export function requireOffered({ snapshot }: Operation): void {
 
 async function init({ uploads, operation, request, call }: PartRequest): Promise<object> {
   const { headers } = request;
-  requireNoIfMatch(headers);
+  requireUnconditional(headers);
   const { password = '', ...asked } = readUploadHeaders(headers);
   const sizeBytes = numberOf(headers, 'x-file-size');
   if (sizeBytes === 0) throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be more than 0: an empty file is put');
@@ -96,7 +96,7 @@ async function chunk({ uploads, operation, request }: PartRequest): Promise<obje
 }
 
 async function complete({ uploads, operation, request }: PartRequest): Promise<object> {
-  requireNoIfMatch(request.headers);
+  requireUnconditional(request.headers);
   const session = await uploads.find(operation, uploadId(request.headers));
   return withSnapshot(operation, uploads, session, () => uploads.complete(operation, session, readPassword(request.headers.password)));
 }

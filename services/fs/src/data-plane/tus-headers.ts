@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@wharf/errors';
 import type { BodyCheck } from '../domain/uploads/append-stream.ts';
-import { readUploadHeaders, requireNoIfMatch } from './upload-headers.ts';
+import { readUploadHeaders, requireUnconditional } from './upload-headers.ts';
 
 /** Digests that a body may be sent with. */
 export const CHECKSUM_ALGORITHMS = ['md5', 'sha1', 'sha256'] as const;
@@ -19,7 +19,7 @@ export function readBytes(headers: IncomingHttpHeaders, name: string): number {
 
 /** What is said of a new upload: as for `put`, where File-Path may also be the metadata `path`, and a folder ends with a slash. */
 export function readNewUpload(headers: IncomingHttpHeaders) {
-  requireNoIfMatch(headers);
+  requireUnconditional(headers);
   const metadata = headers['upload-metadata'] ?? '';
   if (typeof metadata !== 'string' || metadata.length > MAX_METADATA_CHARACTERS)
     throw new AppError('INVALID_ARGUMENT', 'Upload-Metadata is too long');

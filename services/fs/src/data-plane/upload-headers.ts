@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@wharf/errors';
 import type { UploadRequest } from '../domain/changing/upload.ts';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
+import { nameOf, replaceConditions } from './preconditions.ts';
 
 /** Hexadecimal digits of each digest. */
 const DIGESTS = [
@@ -41,9 +42,9 @@ export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
 }
 
 /** For uploads in parts, which replace the file whatever it is by then. @throws AppError INVALID_ARGUMENT */
-export function requireNoIfMatch(headers: IncomingHttpHeaders): void {
-  if (headers['if-match'] !== undefined)
-    throw new AppError('INVALID_ARGUMENT', 'If-Match: an upload in parts cannot heed it; put the whole file');
+export function requireUnconditional(headers: IncomingHttpHeaders): void {
+  const conditions = replaceConditions(headers);
+  if (conditions) throw new AppError('INVALID_ARGUMENT', `${nameOf(conditions)}: an upload in parts cannot heed it; put the whole file`);
 }
 
 /** @see RFC 9110, 14.5: a server that does not take parts refuses them. */

@@ -5,7 +5,7 @@ import type { FsContext } from '../context.ts';
 import type { Upload } from '../domain/changing/upload.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { etagOf } from './etag.ts';
-import { matchesAny } from './preconditions.ts';
+import { evaluatePreconditions, nameOf, replaceConditions } from './preconditions.ts';
 
 /** As `Upload.store` has them; absent: the client has no such wish. */
 export interface Unchanged {
@@ -14,10 +14,10 @@ export interface Unchanged {
 }
 
 /**
- * Runs the storing of a file that may be replaced only while it is the one that `If-Match` names by its ETag. It is asked before, and right before the
- * new content gets the name; what another program writes between that moment and the next is not seen.
+ * Runs the storing of a file that may be replaced only while `If-Match`, `If-Unmodified-Since` or `If-None-Match` hold. It is asked before, and right before
+ * the new content gets the name; what another program writes between that moment and the next is not seen.
  *
- * @throws AppError STALE_VERSION: it is another one | INVALID_ARGUMENT: a task would store it later; what `store` throws
+ * @throws AppError STALE_VERSION: they do not hold | INVALID_ARGUMENT: a task would store it later; what `store` throws
  */
 export async function whileUnchanged<Result>(
   context: FsContext,
@@ -26,18 +26,18 @@ export async function whileUnchanged<Result>(
   call: Call,
   store: (unchanged: Unchanged) => Promise<Result>,
 ): Promise<Result> {
-  const tags = headers['if-match'];
-  if (tags === undefined) return store({});
-  if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', 'If-Match and As-Task do not go together');
+  const conditions = replaceConditions(headers);
+  if (!conditions) return store({});
+  if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', `${nameOf(conditions)} and As-Task do not go together`);
   const { signal } = call;
-  const ask = async (): Promise<Entry> => {
+  const ask = async (): Promise<Entry | undefined> => {
     const driver = await located.mount.driver();
     const entry = await driver.stat(located.path, { signal, caller: shareKeyOf(call) }).catch((error: unknown) => {
       if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
       throw error;
     });
-    if (!entry || !matchesAny(tags, etagOf(entry)))
-      throw new AppError('STALE_VERSION', 'the file was changed since: its ETag is another one');
+    if (entry ? evaluatePreconditions(conditions, etagOf(entry), entry.modifiedAt) !== 'proceed' : conditions['if-match'] !== undefined)
+      throw new AppError('STALE_VERSION', `the file was changed since: ${nameOf(conditions)} does not hold`);
     return entry;
   };
   const replaces = await ask();
@@ -55,7 +55,7 @@ export async function whileUnchanged<Result>(
  */
 function keepingItsTurn(
   { takeTurn }: FsContext,
-  ask: () => Promise<Entry>,
+  ask: () => Promise<unknown>,
   located: Upload['located'],
   signal: AbortSignal,
   over: Promise<void>,
