@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { haveSameContent } from '../../src/domain/changing/same-content.ts';
+import { leftNames, watchLooks } from '../../src/domain/testing/looks-in-one-turn.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
@@ -87,6 +88,14 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       'ok',
     ];
     expect(await namesIn(itemsOf(await startHostile({ data: () => names.map(fact) })))).toEqual(['ok']);
+  });
+
+  it('cannot keep the thread by names of ours, of which the system is asked for their process', async () => {
+    const names = ['ok', ...leftNames(10_000).map((name) => `.wharf-tmp-${name}`)];
+    const driver = await openFtp(itemsOf(await startHostile({ data: (verb) => (verb === 'MLSD' ? names.map(fact) : []) })));
+    const mostLooks = watchLooks();
+    expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual(['ok']);
+    expect(mostLooks()).toBeLessThan(1_000);
   });
 
   it('cannot have us connect to another host for data', async () => {

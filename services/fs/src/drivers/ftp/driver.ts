@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -176,9 +176,12 @@ export class FtpDriver implements StorageDriver {
     this.#temps.removeLeft();
     using listed = new NameSet();
     const left = this.#temps.asides.gather(directory);
+    // A folder may have nothing that is shown: nobody's turn would come in between.
+    const pace = createPace(signal);
     try {
       for (const entry of folder.drain()) {
         throwIfAborted(signal);
+        await pace.step();
         if (isReservedName(entry.name)) {
           left.add(entry.name);
           const removeAll = entry.isDirectory && isDoomedName(entry.name) ? (place: string) => this.#removeDoomed(place) : undefined;
