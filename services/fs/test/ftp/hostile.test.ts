@@ -70,6 +70,23 @@ function keeping(
   };
 }
 
+/** A server that takes one connection at a time, and ends each other one without a word. */
+async function startNarrow(): Promise<{ port: number }> {
+  let open = 0;
+  const server = await startHostile({});
+  const door = createServer((socket) => {
+    if (open > 0) return void socket.destroy();
+    open += 1;
+    const inside = connect(server.port, '127.0.0.1');
+    for (const each of [socket, inside]) each.on('error', () => undefined);
+    socket.on('close', () => (open -= 1));
+    socket.pipe(inside).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void door.close());
+  await once(door, 'listening');
+  return { port: (door.address() as AddressInfo).port };
+}
+
 describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
   it('cannot say names that lead elsewhere, or one twice (C4)', async () => {
     const names = [
@@ -430,20 +447,14 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     }
   });
 
+  it('that takes one connection serves another storage by it, or the same one saved anew, while nobody uses it', async () => {
+    const server = itemsOf(await startNarrow());
+    const [one, other] = [await openFtp(server), await openFtp(server)];
+    for (const driver of [one, other, one, one, other]) expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+  });
+
   it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {
-    let open = 0;
-    const server = await startHostile({});
-    const door = createServer((socket) => {
-      if (open > 0) return void socket.destroy();
-      open += 1;
-      const inside = connect(server.port, '127.0.0.1');
-      for (const each of [socket, inside]) each.on('error', () => undefined);
-      socket.on('close', () => (open -= 1));
-      socket.pipe(inside).pipe(socket);
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void door.close());
-    await once(door, 'listening');
-    const driver = await openFtp(itemsOf({ port: (door.address() as AddressInfo).port }));
+    const driver = await openFtp(itemsOf(await startNarrow()));
     const looks = await Promise.all(['/file', '/file', '/file'].map((path) => driver.stat(mpath(path))));
     expect(looks.map(({ sizeBytes }) => sizeBytes)).toEqual([SIZE, SIZE, SIZE]);
   });

@@ -108,6 +108,7 @@ export class FtpDriver implements StorageDriver {
         return session;
       },
       (work) => calls.track(work),
+      `${settings.host}:${settings.port}`,
     );
     const changes = new OwnChanges();
     const onBack = <Result>(work: (session: FtpSession) => Promise<Result>) => withSession(pool, 'back', undefined, work);
@@ -438,8 +439,10 @@ export class FtpDriver implements StorageDriver {
       readFolder(session, this.#settings, place, signal, () => new KeptEntries(count.room)),
     );
     const folders: string[] = [];
+    const pace = createPace(signal);
     try {
       for (const { name, isDirectory } of folder.values()) {
+        await pace.step();
         if (!isOneName(name)) continue;
         if (isDirectory) folders.push(ownText(name));
         else await remove('DELE', childPlace(place, name));
