@@ -57,8 +57,12 @@ function readProcess(pid: number): { start: string; hasEnded: boolean } | undefi
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state = '', ticks = ''] = [fields[0], fields[19]];
   // What was killed stays a zombie until its parent asks how it ended, and some never do.
-  return { start: digest(read('/proc/sys/kernel/random/boot_id') ?? '', ticks), hasEnded: 'ZXx'.includes(state) };
+  runOfSystem ??= read('/proc/sys/kernel/random/boot_id') ?? '';
+  return { start: digest(runOfSystem, ticks), hasEnded: 'ZXx'.includes(state) };
 }
+
+/** It stays the same for as long as this process runs: thousands of names may be looked at. */
+let runOfSystem: string | undefined;
 
 function answersSignals(pid: number): boolean {
   try {

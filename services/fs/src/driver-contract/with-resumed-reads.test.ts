@@ -19,11 +19,13 @@ async function breaking(
   const driver = (await memoryDriver.open('')) as Required<StorageDriver>;
   await put(driver, '/file', content);
   const ranges: (ByteRange | undefined)[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
   const resumed = withResumedReads(
     Object.assign(Object.create(driver) as StorageDriver, {
       async read(...[file, range, options]: Parameters<StorageDriver['read']>) {
         const opened = await driver.read(file, range, options);
         const read = ranges.push(range);
+        signals.push(options?.signal);
         return {
           entry: { ...opened.entry, ...more },
           async *[Symbol.asyncIterator]() {
@@ -38,7 +40,7 @@ async function breaking(
     }),
     NO_PAUSES,
   );
-  return { resumed, ranges };
+  return { resumed, ranges, signals };
 }
 
 describe('a read that breaks', () => {
@@ -91,9 +93,13 @@ describe('a read that breaks', () => {
     expect(part.equals(content.subarray(1_000, 201_000))).toBe(true);
   });
 
-  it('ends when the file was replaced meanwhile', async () => {
-    const { resumed } = await breaking(broken, async (driver) => void (await put(driver, '/file', 'another')));
+  it.each([
+    ['a shorter one, which has no such range', 'another', [undefined]],
+    ['a longer one, which it has opened and lets go of', pattern(600_000), [undefined, true]],
+  ])('ends when the file was replaced meanwhile by %s', async (_what, another, aborted) => {
+    const { resumed, signals } = await breaking(broken, async (driver) => void (await put(driver, '/file', another)));
     await expect(collect(await resumed.read(at('/file')))).rejects.toThrow('the connection broke');
+    expect(signals.map((signal) => signal?.aborted)).toEqual(aborted);
   });
 
   it('ends by any other failure', async () => {

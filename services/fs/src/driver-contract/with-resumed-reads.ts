@@ -3,6 +3,7 @@ import { resolveRange } from './byte-range.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
 import type { ByteRange, CallOptions, Entry, FileContent, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
+import { openOrLeave } from './while-open.ts';
 import { pauseAfter } from './with-retry.ts';
 
 /** Pauses before each new try of a read that broke, in milliseconds; a piece that comes begins them anew. */
@@ -22,7 +23,7 @@ export function withResumedReads(driver: StorageDriver, pausesMs = PAUSES_MS): S
     async read(file, range, options) {
       const content = await driver.read(file, range, options);
       if (content.whole !== undefined) return content;
-      const reopen = (next: ByteRange) => driver.read(file, next, options);
+      const reopen = (next: ByteRange, signal: AbortSignal) => driver.read(file, next, { ...options, signal });
       return { entry: content.entry, [Symbol.asyncIterator]: () => resumed(content, range, reopen, pausesMs, options) };
     },
   });
@@ -31,7 +32,7 @@ export function withResumedReads(driver: StorageDriver, pausesMs = PAUSES_MS): S
 async function* resumed(
   first: FileContent,
   range: ByteRange | undefined,
-  reopen: (range: ByteRange) => Promise<FileContent>,
+  reopen: (range: ByteRange, signal: AbortSignal) => Promise<FileContent>,
   pausesMs: readonly number[],
   options: CallOptions | undefined,
 ): AsyncGenerator<Uint8Array, void> {
@@ -59,13 +60,16 @@ async function* resumed(
       tries += 1;
       await pauseAfter(error, pauseMs, options?.signal);
       const from = offsetBytes - last.byteLength;
-      const rest = await reopen({ offsetBytes: from, lengthBytes: Number.isFinite(end) ? end - from : undefined }).catch(
-        (again: unknown) => {
-          if (!AppError.means(again, 'glitch')) throw error;
-          return failing(first.entry, again);
-        },
-      );
-      if (!isSameVersion(first.entry, rest.entry)) throw error;
+      const next = { offsetBytes: from, lengthBytes: Number.isFinite(end) ? end - from : undefined };
+      // What is of another file nobody reads: it would keep its connection for ever.
+      const rest = await openOrLeave(options?.signal, async (signal) => {
+        const again = await reopen(next, signal);
+        return isSameVersion(first.entry, again.entry) ? again : undefined;
+      }).catch((again: unknown) => {
+        if (!AppError.means(again, 'glitch')) throw error;
+        return failing(first.entry, again);
+      });
+      if (rest === undefined) throw error;
       content = behind(last, rest);
     }
   }

@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { haveSameContent } from '../../src/domain/changing/same-content.ts';
+import { leftNames, watchLooks } from '../../src/domain/testing/looks-in-one-turn.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
@@ -69,6 +70,23 @@ function keeping(
   };
 }
 
+/** A server that takes one connection at a time, and ends each other one without a word. */
+async function startNarrow(): Promise<{ port: number }> {
+  let open = 0;
+  const server = await startHostile({});
+  const door = createServer((socket) => {
+    if (open > 0) return void socket.destroy();
+    open += 1;
+    const inside = connect(server.port, '127.0.0.1');
+    for (const each of [socket, inside]) each.on('error', () => undefined);
+    socket.on('close', () => (open -= 1));
+    socket.pipe(inside).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void door.close());
+  await once(door, 'listening');
+  return { port: (door.address() as AddressInfo).port };
+}
+
 describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
   it('cannot say names that lead elsewhere, or one twice (C4)', async () => {
     const names = [
@@ -87,6 +105,14 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       'ok',
     ];
     expect(await namesIn(itemsOf(await startHostile({ data: () => names.map(fact) })))).toEqual(['ok']);
+  });
+
+  it('cannot keep the thread by names of ours, of which the system is asked for their process', async () => {
+    const names = ['ok', ...leftNames(10_000).map((name) => `.wharf-tmp-${name}`)];
+    const driver = await openFtp(itemsOf(await startHostile({ data: (verb) => (verb === 'MLSD' ? names.map(fact) : []) })));
+    const mostLooks = watchLooks();
+    expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual(['ok']);
+    expect(mostLooks()).toBeLessThan(1_000);
   });
 
   it('cannot have us connect to another host for data', async () => {
@@ -421,20 +447,14 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     }
   });
 
+  it('that takes one connection serves another storage by it, or the same one saved anew, while nobody uses it', async () => {
+    const server = itemsOf(await startNarrow());
+    const [one, other] = [await openFtp(server), await openFtp(server)];
+    for (const driver of [one, other, one, one, other]) expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+  });
+
   it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {
-    let open = 0;
-    const server = await startHostile({});
-    const door = createServer((socket) => {
-      if (open > 0) return void socket.destroy();
-      open += 1;
-      const inside = connect(server.port, '127.0.0.1');
-      for (const each of [socket, inside]) each.on('error', () => undefined);
-      socket.on('close', () => (open -= 1));
-      socket.pipe(inside).pipe(socket);
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void door.close());
-    await once(door, 'listening');
-    const driver = await openFtp(itemsOf({ port: (door.address() as AddressInfo).port }));
+    const driver = await openFtp(itemsOf(await startNarrow()));
     const looks = await Promise.all(['/file', '/file', '/file'].map((path) => driver.stat(mpath(path))));
     expect(looks.map(({ sizeBytes }) => sizeBytes)).toEqual([SIZE, SIZE, SIZE]);
   });

@@ -2,6 +2,7 @@ import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { leftNames, watchLooks } from '../../src/domain/testing/looks-in-one-turn.ts';
 import { mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
@@ -74,6 +75,14 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ];
     const driver = await openSftp(await startHostile({ names: (request) => (request === 0 ? page : undefined) }));
     expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual(['ok']);
+  });
+
+  it('cannot keep the thread by names of ours, of which the system is asked for their process', async () => {
+    const page = ['ok', ...leftNames(1_500).map((name) => `.wharf-tmp-${name}`)];
+    const driver = await openSftp(await startHostile({ names: (request) => (request === 0 ? page : undefined) }));
+    const mostLooks = watchLooks();
+    expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual(['ok']);
+    expect(mostLooks()).toBeLessThan(1_000);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -108,6 +108,7 @@ export class FtpDriver implements StorageDriver {
         return session;
       },
       (work) => calls.track(work),
+      `${settings.host}:${settings.port}`,
     );
     const changes = new OwnChanges();
     const onBack = <Result>(work: (session: FtpSession) => Promise<Result>) => withSession(pool, 'back', undefined, work);
@@ -176,9 +177,12 @@ export class FtpDriver implements StorageDriver {
     this.#temps.removeLeft();
     using listed = new NameSet();
     const left = this.#temps.asides.gather(directory);
+    // A folder may have nothing that is shown: nobody's turn would come in between.
+    const pace = createPace(signal);
     try {
       for (const entry of folder.drain()) {
         throwIfAborted(signal);
+        await pace.step();
         if (isReservedName(entry.name)) {
           left.add(entry.name);
           const removeAll = entry.isDirectory && isDoomedName(entry.name) ? (place: string) => this.#removeDoomed(place) : undefined;
@@ -435,8 +439,10 @@ export class FtpDriver implements StorageDriver {
       readFolder(session, this.#settings, place, signal, () => new KeptEntries(count.room)),
     );
     const folders: string[] = [];
+    const pace = createPace(signal);
     try {
       for (const { name, isDirectory } of folder.values()) {
+        await pace.step();
         if (!isOneName(name)) continue;
         if (isDirectory) folders.push(ownText(name));
         else await remove('DELE', childPlace(place, name));

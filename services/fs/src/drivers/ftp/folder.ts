@@ -146,8 +146,9 @@ async function collect<Keeper extends Kept>(
         count(1);
         const entry = parse(line.replace(/\r$/, ''));
         if (entry) kept.add(entry);
+        // A chunk may have thousands.
+        await pace.step();
       }
-      await pace.step();
     }
     // The end of the connection is all that tells the end of the listing.
     if (rest !== '') throw storageError('STORAGE_UNAVAILABLE', new Error('the listing is cut off'));

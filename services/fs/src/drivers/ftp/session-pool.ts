@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { createGate, type Gate } from '@wharf/pace';
 import { abortError, storageError } from '../../driver-contract/storage-error.ts';
@@ -18,6 +19,12 @@ const MAX_HELD: Readonly<Record<Lane, number>> = { ...LANES, back: 1 };
 const IDLE_MS = 60_000;
 /** How long it counts that a server takes no more sessions. */
 const FULL_MS = 60_000;
+
+/** Between asking a server again that had no session for us, while other storages of this process may have some there. */
+const PAUSES_MS: readonly number[] = [50, 250, 1_000];
+
+/** The pools of this process by their server: several storages may be on one, and one that is saved anew stays open beside itself for a while. */
+const poolsOf = new Map<string, Set<SessionPool>>();
 
 /** A session for one user, to be given back. */
 export interface Lease {
@@ -58,12 +65,15 @@ export class SessionPool {
   readonly #lent = new AsyncLocalStorage<Lent>();
   /** How many the server has taken when it took no more, and until when that counts. */
   #full: { readonly sessions: number; readonly untilMs: number } | undefined;
+  readonly #server: string;
   #isClosed = false;
 
-  /** @param track what is done behind a call, and waited for when all is closed */
-  constructor(connect: () => Promise<FtpSession>, track: (work: Promise<unknown>) => void) {
+  /** @param track what is done behind a call, and waited for when all is closed. @param server by which pools of one server know each other */
+  constructor(connect: () => Promise<FtpSession>, track: (work: Promise<unknown>) => void, server: string) {
     this.#connect = connect;
     this.#track = track;
+    this.#server = server;
+    poolsOf.set(server, (poolsOf.get(server) ?? new Set()).add(this));
   }
 
   /** @throws AppError STORAGE_UNAVAILABLE when closed; FAILED_PRECONDITION: all that the server takes wait for this one; what `connect` says */
@@ -98,10 +108,22 @@ export class SessionPool {
   /** Ends all sessions, also those that are being made. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { timer } of this.#idle.splice(0)) clearTimeout(timer);
+    const pools = poolsOf.get(this.#server);
+    pools?.delete(this);
+    if (pools?.size === 0) poolsOf.delete(this.#server);
+    this.endIdle();
     for (const { reject } of this.#waiting) reject(storageError('STORAGE_UNAVAILABLE'));
     for (const session of this.#open) session.end();
     await Promise.allSettled(this.#connecting);
+  }
+
+  /** Ends what nobody uses. */
+  endIdle(): void {
+    for (const { session, timer } of this.#idle.splice(0)) {
+      clearTimeout(timer);
+      session.end();
+      this.#open.delete(session);
+    }
   }
 
   #leaseOf(lane: Lane, session: FtpSession): Lease {
@@ -199,7 +221,7 @@ export class SessionPool {
 
   /** Undefined where the server takes no more, and there are others to wait for. */
   async #make(): Promise<FtpSession | undefined> {
-    const connecting = this.#connect();
+    const connecting = this.#connectBesideOthers();
     this.#connecting.add(connecting);
     try {
       const session = await connecting;
@@ -215,12 +237,29 @@ export class SessionPool {
       }
       return session;
     } catch (error) {
+      // Those that are being made may be all that the server takes.
+      if (isTooMany(error) && this.#live === 0) await Promise.allSettled([...this.#connecting].filter((other) => other !== connecting));
       if (!isTooMany(error) || this.#live === 0) throw toAppError(error);
       this.#full = { sessions: this.#live, untilMs: performance.now() + FULL_MS };
       return undefined;
     } finally {
       this.#connecting.delete(connecting);
     }
+  }
+
+  /** Where the server takes no more and this storage has none, those end first that other storages leave idle there. */
+  async #connectBesideOthers(): Promise<FtpSession> {
+    for (const pauseMs of PAUSES_MS) {
+      try {
+        return await this.#connect();
+      } catch (error) {
+        const others = [...(poolsOf.get(this.#server) ?? [])].filter((pool) => pool !== this);
+        if (!isTooMany(error) || this.#live > 0 || this.#isClosed || others.length === 0) throw error;
+        for (const other of others) other.endIdle();
+        await wait(pauseMs);
+      }
+    }
+    return this.#connect();
   }
 
   get #live(): number {

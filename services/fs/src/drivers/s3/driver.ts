@@ -96,7 +96,7 @@ export class S3Driver implements StorageDriver {
     this.#copies = copies;
     this.#client = client;
     this.#keys = createKeys(settings);
-    this.#uploads = createNotedUploads(client, settings.keyPrefix, this.#closing.signal);
+    this.#uploads = createNotedUploads(client, settings.keyPrefix, this.#closing.signal, room);
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,

@@ -114,3 +114,21 @@ it('the uploads of one draft are looked at one after the other, and the last par
   await sweepDrafts(store, {}, now + 48 * 60 * 60 * 1000);
   expect(aborted).toEqual(['u0', 'u1', 'u2', 'u3']);
 });
+
+it('a draft whose objects come again and again is swept once, and no more of it by this opening', { timeout: LIMIT_MS }, async () => {
+  const store = await openStore({
+    objects(query) {
+      const isOfAll = query.get('prefix') === '.wharf-uploads/draft-';
+      const from = Number(query.get('continuation-token') ?? 0);
+      const key = `${FOLDER}piece-${String(from).padStart(16, '0')}`;
+      const object = `<Contents><Key>${key}</Key><Size>1</Size><LastModified>${DATE}</LastModified><ETag>"x"</ETag></Contents>`;
+      return `<ListBucketResult><IsTruncated>${!isOfAll}</IsTruncated><NextContinuationToken>${from + 1}</NextContinuationToken>${object}</ListBucketResult>`;
+    },
+  });
+  let removed = 0;
+  store.client.deleteMany = async (keys) => {
+    removed += keys.length;
+  };
+  await sweepDrafts(store, { signal: AbortSignal.timeout(LIMIT_MS / 2) }, Date.parse(DATE) + 72 * 60 * 60 * 1000);
+  expect(removed).toBe(200);
+});

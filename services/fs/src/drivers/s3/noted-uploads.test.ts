@@ -2,14 +2,17 @@ import { AppError, type ErrorCode } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { leftNames, watchLooks } from '../../domain/testing/looks-in-one-turn.ts';
+import { refusalOf } from '../../domain/testing/refusal.ts';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { S3Client } from './client.ts';
 import { createNotedUploads } from './noted-uploads.ts';
 
 const FOLDER = 'root/.wharf-uploads/';
 const failing = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'));
 
-/** Uploads in a bucket of notes alone. @param changed what the store does otherwise than to begin uploads, and to show none */
-function openBucket(changed: Partial<Record<keyof S3Client, unknown>>) {
+/** Uploads in a bucket of notes alone. @param changed what the store does otherwise than to begin uploads, and to show none. @param root of the storage */
+function openBucket(changed: Partial<Record<keyof S3Client, unknown>>, root = 'root/') {
   const objects = new Map<string, string>();
   const modifiedAt = new Date();
   const client = {
@@ -30,7 +33,7 @@ function openBucket(changed: Partial<Record<keyof S3Client, unknown>>) {
   } as unknown as S3Client;
   const closing = new AbortController();
   onTestFinished(() => closing.abort());
-  return { objects, uploads: createNotedUploads(client, 'root/', closing.signal) };
+  return { objects, uploads: createNotedUploads(client, root, closing.signal, createListingRoom()) };
 }
 
 it.each(['PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'] as const)(
@@ -48,9 +51,40 @@ it.each(['PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'] as const)(
 it('a note with a key that no object has is none: all notes are held together', async () => {
   const { objects, uploads } = openBucket({});
   await uploads.begin('root/other', { contentType: '' }, {});
-  const other = { ...currentOwner(), host: 'elsewhere' };
+  const other = { ...currentOwner(), host: 'e'.repeat(12) };
   for (const key of ['root/big', 'k'.repeat(200_000)]) objects.set(FOLDER + newOwnedName(other), JSON.stringify({ key }));
   expect(await uploads.keysUnderWay({})).toEqual(['root/other', 'root/big']);
+});
+
+it('notes above a deep root do not fill the memory, however many and long a store shows them', async () => {
+  let shown = 0;
+  const name = () => newOwnedName({ ...currentOwner(), host: 'e'.repeat(12) });
+  const note = JSON.stringify({ key: 'root/big', id: '\u0100'.repeat(4_000) });
+  const changed: Partial<Record<keyof S3Client, unknown>> = {
+    pages: async function* ({ prefix }: { readonly prefix: string }) {
+      yield { objects: Array.from({ length: 1_000 }, () => ({ key: prefix + name(), modifiedAt: new Date() })), prefixes: [] };
+    },
+    readText: async () => {
+      shown += note.length;
+      return note;
+    },
+  };
+  const { uploads } = openBucket(changed, 'deep/'.repeat(20));
+  expect(await refusalOf(uploads.keysUnderWay({}))).toEqual(['STORAGE_UNAVAILABLE', expect.any(String)]);
+  expect(shown).toBeLessThan(12 * 1024 * 1024);
+});
+
+it('a page of names of ours, of which the system is asked for their process, leaves others their turns', async () => {
+  const names = leftNames(2_000).map((name) => name.replace(/-\d+-/, `-${process.pid}-`));
+  const { uploads } = openBucket({
+    pages: async function* () {
+      yield { objects: names.map((name) => ({ key: FOLDER + name, modifiedAt: new Date() })), prefixes: [] };
+    },
+    readText: async () => '{}',
+  });
+  const mostLooks = watchLooks();
+  await uploads.sweep({});
+  expect(mostLooks()).toBeLessThan(1_000);
 });
 
 it('what has ended is not under way, though the store does not hear of that', async () => {
@@ -59,7 +93,7 @@ it('what has ended is not under way, though the store does not hear of that', as
   expect(await uploads.keysUnderWay({})).toEqual(['root/big']);
   await upload.abort();
   objects.set(FOLDER + newOwnedName({ ...currentOwner(), pid: 4_194_305 }), JSON.stringify({ key: 'root/left' }));
-  objects.set(FOLDER + newOwnedName({ ...currentOwner(), host: 'elsewhere' }), JSON.stringify({ key: 'root/others' }));
+  objects.set(FOLDER + newOwnedName({ ...currentOwner(), host: 'e'.repeat(12) }), JSON.stringify({ key: 'root/others' }));
   expect(objects.size).toBe(3);
   expect(await uploads.keysUnderWay({})).toEqual(['root/others']);
 });
@@ -80,7 +114,7 @@ it('a note that comes after it was taken back is taken back again', async () => 
 });
 
 describe('storages of one bucket, of which one lies in the other', () => {
-  const elsewhere = () => newOwnedName({ ...currentOwner(), host: 'elsewhere' });
+  const elsewhere = () => newOwnedName({ ...currentOwner(), host: 'e'.repeat(12) });
 
   it.each(['', 'root/inner/'])(
     'an upload of one whose id nobody heard does not end that of the other, with its root at "%s"',

@@ -1,19 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { currentOwner, newOwnedName, ownerOf } from '@wharf/owned-names';
-import { createGate, parseJson } from '@wharf/pace';
+import { currentOwner, newOwnedName, OWNED_NAME, ownerOf } from '@wharf/owned-names';
+import { createGate, createPace, parseJson } from '@wharf/pace';
+import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import { badAnswer, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
-import {
-  type ListedObject,
-  type ListedPage,
-  type NewObject,
-  type OpenUpload,
-  PAGE_KEYS,
-  payloadOf,
-  type S3Client,
-  type UploadedPart,
-} from './client.ts';
+import { type ListedPage, type NewObject, type OpenUpload, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { MAX_KEY_BYTES, UPLOADS_FOLDER } from './keys.ts';
 import { CLOCK_STEPS_MS, type Taken } from './store-clock.ts';
 
@@ -48,6 +41,8 @@ const MAX_WAITING = 1_000;
 const LATE_BEGIN_MS = 120_000;
 /** So many notes are read at once. */
 const PARALLEL_NOTES = 8;
+/** What a note takes beside its key and its id while those of a bucket are looked at, in bytes. */
+const NOTE_BYTES = 256;
 /** Of the roots that may lie above a key: roots lie high. */
 const MAX_ROOTS_ABOVE = 20;
 /** No id of an upload is longer. */
@@ -65,10 +60,11 @@ interface Note {
   readonly id?: string | undefined;
 }
 
-/** @param closing aborted when the storage is closed */
-export function createNotedUploads(client: S3Client, keyPrefix: string, closing: AbortSignal): NotedUploads {
+/** @param closing aborted when the storage is closed. @param room in which notes are counted while they are looked at */
+export function createNotedUploads(client: S3Client, keyPrefix: string, closing: AbortSignal, room: ListingRoom): NotedUploads {
   const notes = createNotes(client, keyPrefix);
-  const end = createEnding(client, notes, closing);
+  const place: NotesPlace = { client, own: notes, room };
+  const end = createEnding(place, closing);
   return {
     async begin(key, object, options) {
       const name = notes.newName();
@@ -114,7 +110,7 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
     },
     async keysUnderWay(options) {
       // Of what has ended a note may stay for long, where the store does not hear of it: nothing comes of that any more.
-      return (await notesAbove(client, notes, keyPrefix, options))?.flatMap(({ note, isLeft }) => (note && !isLeft ? [note.key] : []));
+      return lookAtNotes(place, keyPrefix, options, (noted) => noted?.flatMap(({ note, isLeft }) => (note && !isLeft ? [note.key] : [])));
     },
     async sweep(options) {
       for await (const name of notes.left(options)) {
@@ -135,26 +131,51 @@ interface Noted {
 
 type Notes = ReturnType<typeof createNotes>;
 
+/** The notes of a storage, and what they are looked at with. */
+interface NotesPlace {
+  readonly client: S3Client;
+  readonly own: Notes;
+  readonly room: ListingRoom;
+}
+
 /**
- * Those of all storages whose roots may lie above a key: storages of one bucket may lie in each other. Where we may not look there are none for us.
+ * Looks at those of all storages whose roots may lie above a key: storages of one bucket may lie in each other. Where we may not look there are none for us.
  *
- * @param own of the storage that asks. @returns as `all`
+ * @param use is given them as `all` answers them, to be let go of when it returns
  */
-async function notesAbove(client: S3Client, own: Notes, key: string, options: CallOptions): Promise<Noted[] | undefined> {
+async function lookAtNotes<Result>(
+  { client, own, room }: NotesPlace,
+  key: string,
+  { signal }: CallOptions,
+  use: (noted: Noted[] | undefined) => Result,
+): Promise<Result> {
   const above = ['', ...[...key.matchAll(/\//g)].slice(0, MAX_ROOTS_ABOVE).map(({ index }) => key.slice(0, index + 1))];
   const others = above.filter((root) => root !== own.root).map((root) => createNotes(client, root));
+  const share = room.enter(() => badAnswer('more notes of uploads than there can be'));
+  // What still looks when it is over holds nothing any more.
+  const over = new AbortController();
+  const options = { signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal };
+  const take = (bytes: number) => {
+    throwIfAborted(options.signal);
+    share.take(bytes);
+  };
   const ofOthers = others.map((notes) =>
-    notes.all(options).catch((error: unknown) => {
+    notes.all(options, take).catch((error: unknown) => {
       if (isRefusal(error)) return [];
       throw error;
     }),
   );
-  const noted: Noted[] = [];
-  for (const some of await Promise.all([own.all(options), ...ofOthers])) {
-    if (some === undefined) return undefined;
-    noted.push(...some);
+  try {
+    const noted: Noted[] = [];
+    for (const some of await Promise.all([own.all(options, take), ...ofOthers])) {
+      if (some === undefined) return use(undefined);
+      noted.push(...some);
+    }
+    return use(noted);
+  } finally {
+    over.abort();
+    share.leave();
   }
-  return noted;
 }
 
 /** The notes of uploads: small objects of one folder, whose names tell who wrote them. @param root what all keys of their storage begin with */
@@ -196,26 +217,34 @@ function createNotes(client: S3Client, root: string) {
     async writtenAt(name: string, options: CallOptions) {
       return (await client.findHead(folder + name, options))?.modifiedAt;
     },
-    /** Undefined: there are more than a page has. */
-    async all(options: CallOptions): Promise<Noted[] | undefined> {
-      const objects: ListedObject[] = [];
+    /** Undefined: there are more than a page has. @param take is told of the memory that each takes; it may refuse */
+    async all(options: CallOptions, take: (bytes: number) => void): Promise<Noted[] | undefined> {
+      const named: { readonly name: string; readonly modifiedAt: Date }[] = [];
       for await (const page of pages(options)) {
-        if (!page || objects.push(...page.objects) > PAGE_KEYS) return undefined;
+        for (const { key, modifiedAt } of page?.objects ?? []) {
+          const name = key.slice(folder.length);
+          // What has another name is none of ours.
+          if (OWNED_NAME.test(name)) named.push({ name, modifiedAt });
+        }
+        if (!page || named.length > PAGE_KEYS) return undefined;
       }
       const gate = createGate(PARALLEL_NOTES);
-      const reading = objects.map(({ key, modifiedAt }) =>
+      const reading = named.map(({ name, modifiedAt }) =>
         gate.run(async () => {
-          const name = key.slice(folder.length);
-          return { name, isLeft: isLeft(name, modifiedAt), note: await read(name, options) };
+          const note = await read(name, options);
+          take(NOTE_BYTES + 2 * ((note?.key.length ?? 0) + (note?.id?.length ?? 0)));
+          return { name, isLeft: isLeft(name, modifiedAt), note };
         }),
       );
       return Promise.all(reading);
     },
     /** The names of those whose process runs no more. */
     async *left(options: CallOptions): AsyncGenerator<string, void> {
+      const pace = createPace(options.signal);
       for await (const page of pages(options)) {
         if (!page) return;
         for (const { key, modifiedAt } of page.objects) {
+          await pace.step();
           const name = key.slice(folder.length);
           if (isLeft(name, modifiedAt)) yield name;
         }
@@ -225,7 +254,8 @@ function createNotes(client: S3Client, root: string) {
 }
 
 /** @returns takes back an upload and its note, whatever anybody's signal says; it never rejects, and goes on later until the storage is closed: then its next opening does */
-function createEnding(client: S3Client, notes: Notes, closing: AbortSignal) {
+function createEnding(place: NotesPlace, closing: AbortSignal) {
+  const { client, own: notes } = place;
   /** The uploads that began when a note without an id was made. Undefined: others have noted one of the same key, and not its id. */
   const unnamed = async (name: string, key: string, notedAt: Date, options: CallOptions): Promise<readonly string[] | undefined> => {
     const sinceMs = notedAt.getTime() - CLOCK_STEPS_MS;
@@ -233,7 +263,9 @@ function createEnding(client: S3Client, notes: Notes, closing: AbortSignal) {
     const begun = (await client.listUploads(key, options)).filter((upload) => upload.key === key && isOfThen(upload));
     if (begun.length === 0) return [];
     // After the uploads: those of others had their notes by then.
-    const others = (await notesAbove(client, notes, key, options))?.filter((other) => other.name !== name && other.note?.key === key);
+    const others = await lookAtNotes(place, key, options, (noted) =>
+      noted?.filter((other) => other.name !== name && other.note?.key === key),
+    );
     if (!others || others.some(({ note, isLeft }) => note?.id === undefined && !isLeft)) return undefined;
     const known = new Set(others.map(({ note }) => note?.id));
     return begun.filter(({ id }) => !known.has(id)).map(({ id }) => id);

@@ -304,6 +304,8 @@ const MAX_AGE_MS = 48 * 60 * 60 * 1000;
 /** A store could show drafts for ever; what is left is for the next opening. */
 const MAX_SWEPT_DRAFTS = 10_000;
 const MAX_SWEPT_PAGES = 1_000;
+/** No draft has so many pieces; a store could show them for ever, and nobody waits for its sweep. */
+const MAX_DRAFT_PAGES = 200;
 const DRAFT_FOLDER = /^draft-([0-9a-f]{32})\//;
 
 /** Takes away drafts that nobody wrote to for two days. Behind the prefix of their keys there is nothing that is not ours. */
@@ -350,7 +352,10 @@ async function partsOf(client: S3Client, { key, id }: OpenUpload, options: CallO
 }
 
 async function removeKeys(client: S3Client, prefix: string, options: CallOptions): Promise<void> {
+  let pages = 0;
   for await (const { objects } of client.pages({ prefix, ...options })) {
+    pages += 1;
+    if (pages > MAX_DRAFT_PAGES) return;
     await client.deleteMany(
       objects.map(({ key }) => key),
       options,

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { createGate, createPace } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -173,8 +173,7 @@ export class SftpDriver implements StorageDriver {
       for (;;) {
         const page = await this.#calls.run(signal, () => names.next());
         if (page === undefined) break;
-        for (const { name } of page) left.add(name);
-        this.#sweep(names.session, directory, page);
+        await this.#lookForLeft(names.session, directory, page, left, signal);
         const shown = page.filter((item) => isNew(item, listed));
         const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
         for (const entry of entries) {
@@ -529,8 +528,7 @@ export class SftpDriver implements StorageDriver {
     const left = asides.gather(MOUNT_ROOT);
     try {
       for (let page = await names.next(); page !== undefined && !this.#calls.closing.aborted; page = await names.next()) {
-        this.#sweep(names.session, MOUNT_ROOT, page);
-        for (const { name } of page) left.add(name);
+        await this.#lookForLeft(names.session, MOUNT_ROOT, page, left);
       }
     } finally {
       names.letGo();
@@ -543,9 +541,19 @@ export class SftpDriver implements StorageDriver {
     ));
   }
 
-  #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
+  /** What ended processes left goes, or is brought back. Of each name of ours the system is asked for its process: others have their turns in between. */
+  async #lookForLeft(
+    session: SftpSession,
+    directory: MountPath,
+    page: readonly RemoteName[],
+    left: { add(name: string): void },
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const pace = createPace(signal);
     for (const { name, attrs } of page) {
       if (!isReservedName(name)) continue;
+      await pace.step();
+      left.add(name);
       if (attrs.kind === 'folder' && isDoomedName(name)) {
         const removeAll = (place: string) => this.#onNames(undefined, (own, { signal }) => removeTree(own, place, { signal }));
         this.#temps.sweep(directory, name, 0, removeAll);
