@@ -76,7 +76,7 @@ it('messages without a byte that nobody takes end their call, too', async () => 
   said([{ call_id: 1, message }]);
   await first;
   const many = Array.from({ length: 10_000 }, () => ({ call_id: 1, message }));
-  for (let round = 0; round < 60; round += 1) said(many);
+  for (let round = 0; round < 4; round += 1) said(many);
   await expect(entries.next()).rejects.toMatchObject({ code: 'INTERNAL' });
 });
 
