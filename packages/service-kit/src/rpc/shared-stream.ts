@@ -10,7 +10,7 @@ const MESSAGE_BYTES = 256 * 1024;
  * With so much that the transport has not taken, in bytes, further calls go over streams of their own: those take back what they have not sent when they end,
  * which this one cannot, and a server that stands still takes nothing.
  */
-const MAX_UNSENT_BYTES = 1024 * 1024;
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 /** What a call takes here beside its request, in bytes. */
 const CALL_COST_BYTES = 1024;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
