@@ -14,16 +14,20 @@ const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as con
 try {
   const store = await startEmbeddedMongo({ dataDir, listen, copyAs: values['copy-as'], keptFor: values['kept-for']?.split(',') ?? [] });
   process.stdout.write(`ready ${store.url}\n`);
+  // An open channel to whoever started us would keep us alive.
+  const leave = () => {
+    if (process.connected) process.disconnect();
+  };
   const stop = async () => {
     await store.stop();
-    // An open channel to whoever started us would keep us alive.
-    if (process.connected) process.disconnect();
+    leave();
   };
   // A parent that started us with an IPC channel and is gone needs no store.
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(event, () => void stop());
   void store.failed.then((error) => {
     console.error(error.message, error.cause ?? '');
     process.exitCode = 1;
+    leave();
   });
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

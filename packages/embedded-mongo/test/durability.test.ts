@@ -30,6 +30,21 @@ function startStore(path: string): Promise<RunningProcess<string>> {
   });
 }
 
+/** An environment in which the thread of a store, once its file is open and in use, throws where nobody catches it: when there is a file `now`. */
+async function endingThread() {
+  const [fault, now] = [join(dir.path, 'fault.mjs'), join(dir.path, 'now')];
+  await writeFile(
+    fault,
+    `import { existsSync } from 'node:fs';
+    import { isMainThread } from 'node:worker_threads';
+    const look = () => {
+      if (existsSync(${JSON.stringify(now)})) throw new Error('of the thread');
+    };
+    if (!isMainThread) setInterval(look, 5);`,
+  );
+  return { now, env: { ...process.env, NODE_OPTIONS: `--import=${fault}` } };
+}
+
 describe('durability', () => {
   it('a process that exits without having stopped the store can open it again', async () => {
     const index = new URL('../src/index.ts', import.meta.url).href;
@@ -46,30 +61,31 @@ describe('durability', () => {
 
   it('a store whose thread ends in an error that nobody caught can be opened again', async () => {
     const index = new URL('../src/index.ts', import.meta.url).href;
-    const fault = join(dir.path, 'fault.mjs');
-    // Of the thread of the store; it comes once the file is open and in use.
-    await writeFile(
-      fault,
-      `import { existsSync } from 'node:fs';
-      import { isMainThread } from 'node:worker_threads';
-      const look = () => {
-        if (existsSync(${JSON.stringify(join(dir.path, 'now'))})) throw new Error('of the thread');
-      };
-      if (!isMainThread) setInterval(look, 5);`,
-    );
+    const { now, env } = await endingThread();
     const program = `
       import { writeFileSync } from 'node:fs';
       import { startEmbeddedMongo } from ${JSON.stringify(index)};
       const store = await startEmbeddedMongo({ dataDir: ${JSON.stringify(join(dir.path, 'store'))} });
-      writeFileSync(${JSON.stringify(join(dir.path, 'now'))}, '');
+      writeFileSync(${JSON.stringify(now)}, '');
       const { message } = await store.failed;
       process.stdout.write(message, () => process.exit(3));
     `;
-    const env = { ...process.env, NODE_OPTIONS: `--import=${fault}` };
     const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8', env, timeout: 30_000 });
     expect(run, run.stderr).toMatchObject({ status: 3, stdout: 'the embedded store failed' });
     const again = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
     await again.stop();
+  });
+
+  it('a process whose store ends by itself ends, though whoever started it holds a channel to it', async () => {
+    const { now, env } = await endingThread();
+    const store = spawn(process.execPath, [MAIN, '--data-dir', join(dir.path, 'store')], {
+      stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+      env,
+    });
+    const exited = once(store, 'exit');
+    await once(store.stdout ?? store, 'data');
+    await writeFile(now, '');
+    expect(await exited).toEqual([1, null]);
   });
 
   it.each([1, 2])('a store whose disk fails when it is opened, and %i times when it is closed, can be opened again', async (times) => {

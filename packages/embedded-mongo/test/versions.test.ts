@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
 import { makeTempDir, startProcess, type TempDir, waitFor } from '@wharf/harness';
 import { mongo } from 'mongoose';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '../src/index.ts';
 import { StoreFile } from '../src/storage/store-file.ts';
 
@@ -31,6 +31,19 @@ it('a file of an older layout is copied, then brought to this one', async () => 
   expect([layoutOf('store.sqlite'), layoutOf('store.before-layout-2.sqlite')]).toEqual([2, 1]);
   expect((await stat(join(dir.path, 'store.before-layout-2.sqlite'))).mode & 0o777).toBe(0o600);
   StoreFile.open(dir.path, [TO_2]).close();
+});
+
+it('a copy that fails leaves nothing on the disk, which may be full of it', async () => {
+  const file = StoreFile.open(dir.path, []);
+  const { exec } = DatabaseSync.prototype;
+  const full = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+    if (sql.includes('DROP TABLE')) throw new Error('database or disk is full');
+    return exec.call(this, sql);
+  });
+  expect(() => file.copyAs('backup')).toThrow('disk is full');
+  full.mockRestore();
+  expect((await readdir(dir.path)).filter((name) => name.includes('backup'))).toEqual([]);
+  file.close();
 });
 
 it('a file of a newer layout is refused, saying what to do, and stays as it is', () => {

@@ -144,12 +144,18 @@ export class StoreFile {
     const place = this.#placeOfCopy(name);
     const made = `${place}.new`;
     rmSync(made, { force: true });
-    // Made first, because SQLite would make it readable for everybody.
-    createPrivateFile(made);
-    this.#database.prepare('VACUUM INTO ?').run(made);
-    forgetGeneration(made);
-    syncPlace(made);
-    renameSync(made, place);
+    try {
+      // Made first, because SQLite would make it readable for everybody.
+      createPrivateFile(made);
+      this.#database.prepare('VACUUM INTO ?').run(made);
+      forgetGeneration(made);
+      syncPlace(made);
+      renameSync(made, place);
+    } catch (error) {
+      // It may have taken the last room of the disk, which the store needs.
+      rmSync(made, { force: true });
+      throw error;
+    }
     syncPlace(this.#directory);
   }
 

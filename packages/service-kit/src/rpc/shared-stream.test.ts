@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AnswerStep, CarryCallsResponse } from '@wharf/proto/call';
 import { FsServiceDefinition, type ListEntriesResponse } from '@wharf/proto/fs';
 import { beforeEach, expect, it } from 'vitest';
@@ -17,13 +18,19 @@ const options = outgoingCall(tokens, { identity: { kind: 'service', name: 'test'
 
 /** A server that says whatever a test has it say. */
 let said: (steps: Partial<AnswerStep>[]) => void;
+/** To be called for what was sent, once the server has taken it. */
+let untaken: (() => void)[];
+/** Calls that went alone. */
+let alone: number;
 let fs: {
   getEntry(request: object, options: unknown): Promise<unknown>;
   listEntries(request: object, options: unknown): AsyncIterable<ListEntriesResponse>;
 };
 beforeEach(() => {
   const stream = new PassThrough({ objectMode: true });
-  const shared = new SharedStream(Object.assign(stream, { write: () => true }) as unknown as CallsStream, {
+  [untaken, alone] = [[], 0];
+  const write = (_message: unknown, taken: () => void) => untaken.push(taken) > 0;
+  const shared = new SharedStream(Object.assign(stream, { write }) as unknown as CallsStream, {
     onOpen() {},
     onRetired() {},
     onClosed() {},
@@ -31,7 +38,12 @@ beforeEach(() => {
   said = (steps) => void stream.emit('data', CarryCallsResponse.fromPartial({ steps }));
   said([]);
   const streams = { find: () => shared, close() {} };
-  fs = sharingClient({}, FsServiceDefinition, streams, NO_TRACING, createMessageWriter(), () => 60_000) as typeof fs;
+  const client: object = {
+    async getEntry() {
+      alone += 1;
+    },
+  };
+  fs = sharingClient(client, FsServiceDefinition, streams, NO_TRACING, createMessageWriter(), () => 60_000) as typeof fs;
 });
 
 it('a message that does not end is an error, and no more of it is gathered', async () => {
@@ -64,7 +76,7 @@ it('messages without a byte that nobody takes end their call, too', async () => 
   said([{ call_id: 1, message }]);
   await first;
   const many = Array.from({ length: 10_000 }, () => ({ call_id: 1, message }));
-  for (let round = 0; round < 60; round += 1) said(many);
+  for (let round = 0; round < 4; round += 1) said(many);
   await expect(entries.next()).rejects.toMatchObject({ code: 'INTERNAL' });
 });
 
@@ -74,4 +86,20 @@ it('nor are parts without a byte gathered without end', async () => {
   said(Array.from({ length: 5_000 }, () => ({ call_id: 1, message: Buffer.alloc(0), is_part: true })));
   said([{ call_id: 1, message: Buffer.alloc(0), ends: true }]);
   await expect(entry).rejects.toMatchObject({ code: 'INTERNAL' });
+});
+
+it('while a server takes nothing, what is sent to it is bounded, though callers go and others come', async () => {
+  const asked = async () => {
+    const going = new AbortController();
+    const entry = fs.getEntry({ path: 'x'.repeat(60_000) }, { ...options, signal: going.signal }).catch(() => undefined);
+    await nextTurn();
+    going.abort();
+    await entry;
+  };
+  for (let call = 0; call < 200; call += 1) await asked();
+  expect(alone).toBeGreaterThan(100);
+  for (const taken of untaken) taken();
+  const before = alone;
+  await asked();
+  expect(alone).toBe(before);
 });

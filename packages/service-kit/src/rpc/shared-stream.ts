@@ -6,6 +6,13 @@ const MAX_CALLS = 1_000;
 /** With so many bytes of steps they go out in a message of their own. */
 const MESSAGE_BYTES = 256 * 1024;
 
+/**
+ * With so much that the transport has not taken, in bytes, further calls go over streams of their own: those take back what they have not sent when they end,
+ * which this one cannot, and a server that stands still takes nothing.
+ */
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
+/** What a call takes here beside its request, in bytes. */
+const CALL_COST_BYTES = 1024;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
@@ -55,6 +62,8 @@ export class SharedStream {
   #state: 'opening' | 'open' | 'retired' | 'closed' = 'opening';
   #steps: CallStep[] = [];
   #stepBytes = 0;
+  /** What was handed to the transport, which has not taken it. */
+  #unsentBytes = 0;
   #isFlushDue = false;
   #lastId = 0;
   /** Calls from here on were not handed to the transport. */
@@ -73,7 +82,7 @@ export class SharedStream {
 
   /** Whether a call may begin here. */
   get isUsable(): boolean {
-    return this.#state === 'open' && this.#pending.size < MAX_CALLS;
+    return this.#state === 'open' && this.#pending.size < MAX_CALLS && this.#unsentBytes + this.#stepBytes < MAX_UNSENT_BYTES;
   }
 
   get calls(): number {
@@ -90,7 +99,7 @@ export class SharedStream {
     this.#lastId += 1;
     this.#pending.set(this.#lastId, { end, parts: [], partBytes: 0, untakenBytes: 0 });
     step.call_id = this.#lastId;
-    this.#say(step, step.request.byteLength);
+    this.#say(step, step.request.byteLength + CALL_COST_BYTES);
     return this.#lastId;
   }
 
@@ -132,11 +141,14 @@ export class SharedStream {
 
   #flush(): void {
     if (this.#steps.length === 0 || this.#state === 'closed') return;
-    const steps = this.#steps;
+    const [steps, bytes] = [this.#steps, this.#stepBytes];
     this.#steps = [];
     this.#stepBytes = 0;
     this.#firstUnsent = this.#lastId + 1;
-    this.#stream.write({ steps });
+    this.#unsentBytes += bytes;
+    this.#stream.write({ steps }, () => {
+      this.#unsentBytes -= bytes;
+    });
   }
 
   #take({ steps, retires, last_call_id }: CarryCallsResponse): void {

@@ -17,8 +17,8 @@ const TAKEN_STEP_BYTES = 128 * 1024;
 
 /** Of a streamed answer no more waits for its caller, in bytes: two of the largest messages. */
 const MAX_WAITING_BYTES = 2 * MAX_MESSAGE_BYTES;
-/** What a message takes here beside its bytes, of which it may have none. */
-const MESSAGE_COST_BYTES = 256;
+/** What a message counts here beside its bytes, of which it may have none: to take the first of half a million takes 0.6 ms, of 32,000 nothing. */
+const MESSAGE_COST_BYTES = 4 * 1024;
 
 type Unary = (request: never, options?: CallOptions) => Promise<unknown>;
 type Streaming = (request: never, options?: CallOptions) => AsyncIterable<unknown>;
