@@ -28,6 +28,7 @@ export { endWhenIdle } from './http/end-when-idle.ts';
 export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { ERROR_NAME_HEADER, nameError } from './http/error-name.ts';
 export { freeChunk } from './http/free-chunk.ts';
+export { gatherBytes } from './http/gather-bytes.ts';
 export { onceClosed } from './http/once-closed.ts';
 export { partCodes } from './http/part-codes.ts';
 export { plainAddress } from './http/plain-address.ts';

@@ -10,6 +10,8 @@ import type { WorkerRuns } from './worker-runs.ts';
 
 /** Users whose tasks are all not yet due that are asked for one by one. Beyond, the queue is gone through by time until there may be new tasks. */
 const MOST_WITHOUT_WORK = 16;
+/** To look for what is to be put away behind thousands of one user, who has all places for that, takes a twentieth of the time at most. */
+const REST_FACTOR = 20;
 
 /** Takes waiting tasks that this replica has room for, one round at a time. */
 export interface ClaimRounds {
@@ -38,7 +40,7 @@ export function createClaimRounds(options: {
   /** A task was claimed so long after it was due. */
   readonly onClaim: (kind: string, waitedMs: number) => void;
 }): ClaimRounds {
-  const { queue, clock, contact, runs, kinds, worker } = options;
+  const { queue, clock, contact, runs, kinds } = options;
   const passedOver = createPassedOver(() => performance.now());
   const turns = createTurns();
   const claims = createClaims({ ...options, passedOver, turns, mayNote: () => !isLook });
@@ -48,14 +50,7 @@ export function createClaimRounds(options: {
   let isLook = false;
   let pumping: Promise<void> = Promise.resolve();
 
-  const claimCleanups = async (): Promise<void> => {
-    while (runs.mayCleanUp() && !isStopped) {
-      const record = await queue.claimCleanup(kinds, worker);
-      // The task was claimed at the last moment. Its lease runs out, and another worker does the cleanup.
-      if (!record || isStopped) return;
-      runs.begin(record, true);
-    }
-  };
+  const claimCleanups = createCleanupClaims({ ...options, isStopped: () => isStopped });
 
   const begin = async (record: TaskRecord): Promise<unknown> => {
     if (isStopped) return queue.passOn(record);
@@ -129,6 +124,30 @@ export function createClaimRounds(options: {
       isStopped = true;
       return pumping;
     },
+  };
+}
+
+/** Takes what is to be put away, as long as there is room for it here. */
+function createCleanupClaims(options: {
+  readonly queue: TaskQueue;
+  readonly runs: WorkerRuns;
+  readonly kinds: readonly string[];
+  readonly worker: string;
+  readonly isStopped: () => boolean;
+}): () => Promise<void> {
+  const { queue, runs, kinds, worker, isStopped } = options;
+  /** When the tasks of users who have their share are passed over again. */
+  let passOverAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    for (let closed = runs.closedToCleanUp(); closed && !isStopped(); closed = runs.closedToCleanUp()) {
+      const startedAtMs = performance.now();
+      if (closed.length > 0 && startedAtMs < passOverAtMs) return;
+      const record = await queue.claimCleanup(kinds, worker, closed);
+      if (!record && closed.length > 0) passOverAtMs = performance.now() + REST_FACTOR * (performance.now() - startedAtMs);
+      // The task was claimed at the last moment. Its lease runs out, and another worker does the cleanup.
+      if (!record || isStopped()) return;
+      runs.begin(record, true);
+    }
   };
 }
 

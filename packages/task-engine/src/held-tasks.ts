@@ -64,7 +64,8 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
   return {
     write: (id, fence, states, patch) => change(held(id, fence, states), { ...patch, lease_until: inMs(clock, LEASE_MS) }),
 
-    askedAgoMs: ({ lease_until }) => LEASE_MS - (lease_until.getTime() - clock.now().getTime()),
+    // Where the store's clock was set back since, it would be known for sure until it shows the old time again.
+    askedAgoMs: ({ lease_until }) => Math.max(0, LEASE_MS - (lease_until.getTime() - clock.now().getTime())),
 
     finish: (id, fence, states, patch) =>
       writeTogether({

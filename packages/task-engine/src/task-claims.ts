@@ -18,8 +18,10 @@ export interface TaskClaims {
   nextUser(kind: string, span: UserSpan): Promise<number | undefined>;
   /**
    * Takes a task of one of the kinds that was cancelled or failed, is not yet put away and that nobody holds.
+   *
+   * @param closed users whose tasks are left alone
    */
-  claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
+  claimCleanup(kinds: readonly string[], worker: string, closed: readonly number[]): Promise<TaskRecord | undefined>;
   /**
    * Looks for tasks whose worker gave no sign of life, and returns them to the queue if `mayTakeOver` says so, or leaves them to whoever does
    * their cleanup. True when it returned some.
@@ -54,16 +56,25 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       return (await tasks.findOne(filter, { creator_id: 1 }).sort({ creator_id: 1 }).lean())?.creator_id;
     },
 
-    async claimCleanup(kinds, worker) {
-      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, worker: '' };
+    async claimCleanup(kinds, worker, closed) {
+      const filter = {
+        kind: { $in: [...kinds] },
+        state: { $in: CLEANUP_STATES },
+        lease_until: { $lte: clock.now() },
+        worker: '',
+        ...(closed.length === 0 ? {} : { creator_id: { $nin: [...closed] } }),
+      };
       // There is hardly ever one, and a read costs less than an update that finds nothing.
-      if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
+      const first = await tasks.findOne(filter, { _id: 1 }).lean();
+      if (first === null) return undefined;
+      // Thousands that are passed over are passed over once.
+      const wanted = closed.length === 0 ? filter : { ...filter, _id: first._id };
       const update = {
         $set: { worker, lease_until: inMs(clock, LEASE_MS) },
         $currentDate: stamp.$currentDate,
         $inc: { revision: 1, fence: 1 },
       };
-      return (await tasks.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
+      return (await tasks.findOneAndUpdate(wanted, update, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
     },
 
     async reap(mayTakeOver) {

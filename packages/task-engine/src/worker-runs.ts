@@ -4,7 +4,7 @@ import type { ActiveRun } from './run-task.ts';
 import { TASK_STATE } from './task-state.ts';
 import type { ClosedTo } from './waiting-tasks.ts';
 
-/** Cleanups that run at a time beside the tasks themselves. */
+/** Cleanups that run at a time beside the tasks themselves. One user has all of these places but one: what is to be put away may be at a server that is silent. */
 const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
 /** A task that has waited here for a place for so long, in milliseconds, is left to other replicas: those before it take longer than was thought. */
@@ -26,7 +26,8 @@ export interface WorkLimits {
 export interface WorkerRuns {
   /** Works on a task that was claimed. */
   begin(record: TaskRecord, isCleanup: boolean): void;
-  mayCleanUp(): boolean;
+  /** Users of whom no more is to be put away for now; undefined: nobody's is. */
+  closedToCleanUp(): readonly number[] | undefined;
   freeSlots(kind: string): Promise<number>;
   /** Tasks of a kind that are not to be taken, and how many others may be taken at once; users have a share of the places that `freeSlots` found last. */
   closedTo(kind: string): ClosedTo & { readonly most: number };
@@ -61,7 +62,7 @@ export function createWorkerRuns(
     onRoom: () => mayRunAhead && told.onRoom(false),
     nowMs: () => performance.now(),
   });
-  let cleanups = 0;
+  const cleanups = new Set<TaskRecord>();
   const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
 
   const beginInPlace = (record: TaskRecord): ActiveRun => {
@@ -83,14 +84,17 @@ export function createWorkerRuns(
       // The same task may come back here under a higher fence before its old run has noticed.
       const key = `${record._id}:${record.fence}`;
       runs.set(key, run);
-      if (isCleanup) cleanups += 1;
+      if (isCleanup) cleanups.add(record);
       void run.ended.then(() => {
         runs.delete(key);
-        if (isCleanup) cleanups -= 1;
+        cleanups.delete(record);
         if (isCleanup || !mayRunAhead) told.onRoom(isCleanup);
       });
     },
-    mayCleanUp: () => cleanups < MAX_CLEANUPS,
+    closedToCleanUp() {
+      if (cleanups.size >= MAX_CLEANUPS) return undefined;
+      return atLimit(counted([...cleanups].map(({ creator_id }) => creator_id)), () => MAX_CLEANUPS - 1);
+    },
     async freeSlots(kind) {
       const wanted = (await limits.concurrencyOf?.(kind)) ?? DEFAULT_CONCURRENCY;
       return places.room(kind, Math.max(1, wanted));

@@ -81,10 +81,10 @@ it('putting a task away is given up when five workers were lost over it', async 
   const { takeAndDie, queue, dies } = await openQueue();
   for (let count = 0; count < 5; count += 1) await takeAndDie(false);
   for (let losses = 1; losses <= 5; losses += 1) {
-    expect(await queue.claimCleanup(['poison'], 'a worker')).toBeDefined();
+    expect(await queue.claimCleanup(['poison'], 'a worker', [])).toBeDefined();
     expect(await dies()).toMatchObject({ state: TASK_STATE.failing, worker: '', losses });
   }
-  const record = await queue.claimCleanup(['poison'], 'the last worker');
+  const record = await queue.claimCleanup(['poison'], 'the last worker', []);
   if (!record) throw new Error('nothing to put away');
   await startRun({ queue, kind, logger, tracing: NO_TRACING, onChange: () => {}, onStored: () => {}, onAttempt: () => {} }, record).ended;
   expect(ended).toEqual([]);

@@ -109,3 +109,15 @@ it('a success before all has been sent is none', async () => {
   await expect(writer.writeRange(SESSION, 0, content(), never)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   await ended.promise;
 });
+
+it('an answer that breaks off says that the file service is away: what is there is gone on with', async () => {
+  const writer = await open((request, response) => {
+    request.resume().once('end', () => {
+      response.writeHead(500, { 'Content-Length': '1000' }).write('{', () => response.destroy());
+    });
+  });
+  const content = async function* () {
+    yield Buffer.alloc(10);
+  };
+  await expect(writer.writeRange(SESSION, 0, content(), never)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});

@@ -96,8 +96,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       requireTransferred: () => onBegin(),
       keepReserve: async () => {},
       onBytes: () => {},
+      endMs: 50,
     });
   let tasks = tasksIn(dir.path);
+  const stopped = new AbortController();
   const run = {
     id: 'task-1',
     input: downloadInput.parse({
@@ -105,13 +107,14 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
     }),
     creator: { id: 1, name: 'admin', role: ROLE.admin },
-    signal: new AbortController().signal,
+    signal: stopped.signal,
     logger: pino({ enabled: false }),
     progress() {},
     async assertLease() {},
   };
   let saved: SavedTool | undefined;
   return {
+    stop: () => stopped.abort(new AppError('CANCELLED', 'this worker stops')),
     known,
     queued,
     seeding,
@@ -175,6 +178,31 @@ it.each([
   expect([...known.keys()]).toEqual(['of others']);
 });
 
+/** Answers at last with the reason of the signal. */
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(AppError.from(signal.reason)), { once: true }));
+
+it('a tool that answers ever so slowly is told later that a download has ended, and the place for that is free', async () => {
+  const { tool, duringAdd, run, drop, seeding } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  tool.remove = (_id, _directory, signal) => untilAborted(signal);
+  await drop();
+  expect(seeding).toEqual(['give up id-1']);
+});
+
+it('who loses a download while its tool is told of the end leaves it to whoever has it by then', async () => {
+  const { tool, duringAdd, run, drop, seeding, stop } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  tool.remove = () => {
+    stop();
+    return Promise.reject(new AppError('DEADLINE_EXCEEDED', 'no answer within 4 s'));
+  };
+  await expect(drop()).rejects.toThrow('this worker stops');
+  expect(seeding).toEqual([]);
+});
+
 it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_DIR takes it out there', async (what) => {
   const { known, queued, duringAdd, run, drop, folder, moveTo } = openDownload(false);
   duringAdd(() => Promise.reject(new Error('the connection broke')));
@@ -195,9 +223,9 @@ it('a download goes on where WHARF_TOOLS_DIR is the same folder, written otherwi
   const { tool, queued, duringAdd, run, folder, moveTo } = openDownload();
   const removed: string[] = [];
   const { remove } = tool;
-  tool.remove = (id, directory) => {
+  tool.remove = (id, directory, signal) => {
     removed.push(id);
-    return remove(id, directory);
+    return remove(id, directory, signal);
   };
   duringAdd(() => Promise.reject(new Error('the connection broke')));
   await expect(run()).rejects.toThrow('the connection broke');

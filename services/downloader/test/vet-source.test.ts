@@ -69,6 +69,27 @@ const hash = 'c12fe1c06bba254a9dc9f519b335aa7c1367a88a';
 const refused = { code: 'PERMISSION_DENIED' };
 const INFO = '4:infod4:name1:x12:piece lengthi1e6:pieces0:e';
 
+/** A network whose only answer has this body, each byte of it in the same memory. */
+function lendingNetwork(content: string): typeof network {
+  const lent = Buffer.alloc(1);
+  const answer = {
+    ...{ statusCode: 200, headers: {}, complete: true, destroy: () => {}, once: () => {} },
+    async *[Symbol.asyncIterator]() {
+      for (const byte of Buffer.from(content)) {
+        lent[0] = byte;
+        yield lent;
+      }
+    },
+  };
+  return { policy, client: { request: async () => answer, close: () => {} } };
+}
+
+it('what comes byte by byte is put together as it comes: each piece that was kept would take hundreds of bytes', async () => {
+  const torrent = `d${INFO}e`;
+  const vetted = vetSource({ policy, network: lendingNetwork(torrent) }, all, `${base}/bytes.torrent`, AbortSignal.timeout(10_000));
+  expect(await vetted).toMatchObject({ kind: 'torrent', content: Buffer.from(torrent) });
+});
+
 describe('a magnet link', () => {
   it('is handed over when all that it names is allowed', async () => {
     expect(await vet(`magnet:?xt=urn:btih:${hash.toUpperCase()}&tr=udp%3A%2F%2Ftracker.example%3A80%2Fannounce&dn=x`)).toMatchObject({

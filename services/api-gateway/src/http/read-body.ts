@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createFairTurns } from '@wharf/pace';
-import { freeChunk } from '@wharf/service-kit';
+import { freeChunk, gatherBytes } from '@wharf/service-kit';
 import type { RawInput } from '../api/decode-input.ts';
 import { parseJson } from '../api/parse-json.ts';
 import { parsePairs } from '../api/parse-pairs.ts';
-import { gatherBytes } from './gather-bytes.ts';
 import type { Hold } from './held-bytes.ts';
 import { parseMultipart } from './parse-multipart.ts';
 

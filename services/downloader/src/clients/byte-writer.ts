@@ -77,7 +77,7 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   });
   request.on('error', (error) => {
     end();
-    answer.reject(new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause: error }));
+    answer.reject(awayError(error));
   });
   answer.promise.catch(() => undefined);
   // The reason is told as it is, whatever the request says of its end.
@@ -113,9 +113,17 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
 /** @param isAllSent false: what was sent is not all there is, so it cannot have been taken */
 async function readAnswer(response: http.IncomingMessage, isAllSent: boolean): Promise<void> {
   let text = '';
-  for await (const chunk of response.setEncoding('utf8')) if (text.length < MAX_REFUSAL_BYTES) text += chunk;
+  try {
+    for await (const chunk of response.setEncoding('utf8')) if (text.length < MAX_REFUSAL_BYTES) text += chunk;
+  } catch (cause) {
+    throw awayError(cause);
+  }
   if (response.statusCode === 204 && isAllSent) return;
   const refusal = refusalShape.safeParse(parseJson(text));
   if (refusal.success && isErrorCode(refusal.data.code)) throw new AppError(refusal.data.code, refusal.data.message);
   throw new AppError('STORAGE_UNAVAILABLE', 'the file service did not take the bytes');
+}
+
+function awayError(cause: unknown): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause });
 }

@@ -78,7 +78,7 @@ export async function followTool(
         continue;
       }
       if (isInherited && status.state !== 'complete' && (tool.needsReplica || status.state === 'failed')) {
-        await tool.remove(toolId, folder.path);
+        await tool.remove(toolId, folder.path, run.signal);
         toolId = '';
         losses();
         continue;
@@ -96,7 +96,7 @@ export async function followTool(
       if (status.state === 'complete') return toolId;
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
       const giveUp = async () => {
-        await tool.remove(toolId, folder.path);
+        await tool.remove(toolId, folder.path, run.signal);
         // Another attempt may have the folder by now.
         run.signal.throwIfAborted();
         await folder.remove();
@@ -104,7 +104,7 @@ export async function followTool(
       await unlessAborted(run.signal, context.keepReserve(giveUp));
       pausedLooks = status.state === 'paused' ? pausedLooks + 1 : 0;
       if (pausedLooks > MAX_PAUSED) throw new AppError('FAILED_PRECONDITION', `${tool.name} does not go on with the download`);
-      if (status.state === 'paused') await tool.resume(toolId);
+      if (status.state === 'paused') await tool.resume(toolId, run.signal);
       // A tool that fails at one of its calls alone is not followed for ever.
       failures = 0;
     } catch (error) {

@@ -48,6 +48,8 @@ export interface ToolTaskOptions extends FollowContext {
   readonly queueTransfers: (parent: TransferParent, transfers: readonly TransferInput[]) => Promise<void>;
   /** @throws AppError that has the task wait: transfers of the time before, when it succeeded, have not ended */
   readonly requireTransferred: (id: string) => Promise<void>;
+  /** END_MS unless told. @internal given by tests only */
+  readonly endMs?: number;
 }
 
 /** The download whose results are transferred, and which time it is that it was begun. */
@@ -58,9 +60,11 @@ export interface TransferParent {
 }
 
 const MINUTE_MS = 60_000;
+/** A tool is told for so long that a download ends or pauses, in milliseconds: one of a metalink has hundreds of parts, and others wait for the place. */
+const END_MS = 20_000;
 
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
-  const { kit, tools, working, seeds, toolsDir } = options;
+  const { kit, tools, working, seeds, toolsDir, endMs = END_MS } = options;
 
   const handOver = async (
     run: ToolRun,
@@ -86,7 +90,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     const minutes = await tools.seedMinutes(tool.name);
     if (minutes === 0) {
       try {
-        return await tool.remove(toolId, folder.path);
+        return await tool.remove(toolId, folder.path, run.signal);
       } catch (error) {
         run.signal.throwIfAborted();
         // What it brought is there: it is not given up for that.
@@ -115,7 +119,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
             await save({ toolId, isFinished: false, isHandedOver: false });
           });
         } catch (error) {
-          if (isPause(run.signal) && toolId !== '') await tool.pause(toolId);
+          if (isPause(run.signal) && toolId !== '') await tool.pause(toolId, AbortSignal.timeout(endMs));
           throw error;
         }
         await save({ toolId, isFinished: true, isHandedOver: false });
@@ -135,8 +139,11 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       if (saved.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
       else {
         try {
-          await takeOut(await tools.get(tool), saved.toolId, folder.path);
+          const signal = AbortSignal.any([run.signal, AbortSignal.timeout(endMs)]);
+          await takeOut(await tools.get(tool), saved.toolId, folder.path, signal);
         } catch (error) {
+          // Another worker puts it away, or somebody has tried it again.
+          run.signal.throwIfAborted();
           run.logger.warn({ err: error, tool }, 'a download that has ended is taken out of its tool when that answers');
           const { toolId } = saved;
           return seeds.giveUp({
@@ -145,6 +152,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
           });
         }
       }
+      // Else another attempt may have the folder by now.
+      run.signal.throwIfAborted();
       for (const each of all) await each.remove();
       // Tried again it would look for what has gone, or take it for what was transferred.
       if (saved.isFinished) await forget();
@@ -162,7 +171,7 @@ async function withinRoot(
   if (!saved || saved.isHandedOver || isSameFolder(saved.toolsDir ?? toolsDir, toolsDir)) return saved;
   const { folder } = foldersOf(saved.toolsDir, toolsDir, tool.name, run.id);
   run.logger.warn({ tool: tool.name }, 'a download begins anew: WHARF_TOOLS_DIR is another one');
-  await takeOut(tool, saved.toolId, folder.path);
+  await takeOut(tool, saved.toolId, folder.path, run.signal);
   await folder.remove();
   return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
 }

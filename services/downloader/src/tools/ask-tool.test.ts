@@ -50,3 +50,50 @@ it('long answers of a tool are read one at a time, and short ones and those of o
   await Promise.all([first, ...others]);
   expect(ended.at(-3)).toBe('/first');
 });
+
+/** A client of tools whose answers are these, by their hosts. */
+function clientOf(bodies: Readonly<Record<string, () => AsyncIterable<Uint8Array>>>) {
+  const ask = createAskTool({
+    async request({ url }) {
+      const pieces = bodies[url.hostname]?.() ?? [];
+      const answer = { statusCode: 200, headers: {}, complete: true, destroy: () => {}, once: () => {} };
+      return {
+        ...answer,
+        async *[Symbol.asyncIterator]() {
+          yield* pieces;
+        },
+      };
+    },
+    close() {},
+  });
+  return (host: string) => ask(new URL(`http://${host}/`), { method: 'GET' });
+}
+
+it('two tools that stand still in the middle of long answers keep a third one from nothing', async () => {
+  const end = Promise.withResolvers<void>();
+  const standing = async function* () {
+    yield Buffer.from(HALF);
+    await end.promise;
+  };
+  const long = async function* () {
+    yield Buffer.from(HALF);
+  };
+  const ask = clientOf({ one: standing, two: standing, three: long });
+  const stuck = ['one', 'two'].map(ask);
+  // Both have begun: what they have said is longer than a short answer.
+  await new Promise(setImmediate);
+  expect((await ask('three')).body).toBe(HALF);
+  end.resolve();
+  await Promise.all(stuck);
+});
+
+it('an answer that comes byte by byte is put together as it comes: each piece that was kept would take hundreds of bytes', async () => {
+  const bytes = async function* () {
+    const lent = Buffer.alloc(1);
+    for (const byte of Buffer.from('"answer"')) {
+      lent[0] = byte;
+      yield lent;
+    }
+  };
+  expect((await clientOf({ one: bytes })('one')).body).toBe('"answer"');
+});

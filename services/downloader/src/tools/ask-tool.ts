@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { brokenBound, createFairPlaces } from '@wharf/pace';
+import { brokenBound, createFairPlaces, createKeyedTurns, unlessAborted } from '@wharf/pace';
+import { gatherBytes } from '@wharf/service-kit';
 
 export interface ToolRequest {
   readonly method: 'GET' | 'POST';
@@ -31,38 +32,30 @@ const TIMEOUT_MS = 4_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** A download has about 50 values. All tools answer in JSON, or in a word. */
 const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 100_000 } as const;
-/** An answer of one download has a few KiB. Longer ones are taken one at a time of each tool, by turns: parsing them cannot be divided. */
+/** An answer of one download has a few KiB. Longer ones are read one at a time of each tool: one that stands still in its own keeps no other tool waiting. */
 const SHORT_BYTES = 32 * 1024;
-/** Each with one answer: a tool that stands still in the middle of its own does not keep another one waiting. */
-const TOOLS_AT_A_TIME = 2;
-/** After a long answer the next one waits a millisecond for so many of its bytes: a few times what it takes to parse the dearest ones. */
+/** They are parsed one at a time, which cannot be divided, and the next one waits a millisecond for so many bytes: a few times what the dearest ones take. */
 const REST_BYTES_PER_MS = 16 * 1024;
 
-/** Waits for the turn of a long answer. @param signal ends the wait. @returns gives the turn back, once it is called, after a rest for so many bytes */
-type LongTurn = (signal: AbortSignal) => Promise<(bytes: number) => void>;
+/** The turns of a long answer. Each waits until the signal is aborted, and is over when what it answers is called. */
+interface LongTurns {
+  toRead(signal: AbortSignal): Promise<() => void>;
+  /** When all of it has come: nobody waits for a tool meanwhile. */
+  toParse(signal: AbortSignal): Promise<() => void>;
+}
 
 /** @param client with the policy for addresses from the admin. */
 export function createAskTool(client: GuardedClient): AskTool {
-  const inTurn = createFairPlaces(TOOLS_AT_A_TIME);
-  const longTurnOf =
-    (host: string): LongTurn =>
-    async (signal) => {
-      const begun = Promise.withResolvers<void>();
-      const over = Promise.withResolvers<void>();
-      const hold = async () => {
-        begun.resolve();
-        await over.promise;
-      };
-      inTurn(host, hold, signal).catch(begun.reject);
-      await begun.promise;
-      return (bytes) => void setTimeout(over.resolve, bytes / REST_BYTES_PER_MS).unref();
-    };
+  const [reading, parsing] = [createKeyedTurns<string>(), createFairPlaces(1)];
   return async (url, { timeoutMs = TIMEOUT_MS, signal: caller, ...asked }) => {
     const time = createTimeLimit(timeoutMs);
     const signal = caller ? AbortSignal.any([time.signal, caller]) : time.signal;
     try {
       const answer = await client.request({ ...asked, url, signal });
-      return await readAnswer(answer, signal, (aborted) => time.standStill(longTurnOf(url.host)(aborted)));
+      return await readAnswer(answer, signal, {
+        toRead: (aborted) => time.standStill(takeTurn(reading, url.host, aborted)),
+        toParse: (aborted) => time.standStill(takeTurn(parsing, url.host, aborted)),
+      });
     } catch (error) {
       if (AppError.is(error, 'PERMISSION_DENIED'))
         throw new AppError('PERMISSION_DENIED', 'this address must not be reached: link-local, metadata, or our own store or bus', {
@@ -95,27 +88,50 @@ function createTimeLimit(ms: number) {
   };
 }
 
-/** @param takeTurn is waited for before more than a short answer is read; the turn is over when whoever asked has parsed it */
-async function readAnswer(message: Answer, signal: AbortSignal, takeTurn: LongTurn): Promise<ToolAnswer> {
+/** Waits for a turn of a tool. @returns gives it back. @throws the reason of the signal */
+async function takeTurn(
+  inTurn: (host: string, work: () => Promise<void>) => Promise<void>,
+  host: string,
+  signal: AbortSignal,
+): Promise<() => void> {
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  void inTurn(host, () => {
+    begun.resolve();
+    return over.promise;
+  });
+  try {
+    await unlessAborted(signal, begun.promise);
+    return over.resolve;
+  } catch (error) {
+    over.resolve();
+    throw error;
+  }
+}
+
+/** @param turns of more than a short answer; the last one is over when whoever asked has parsed it */
+async function readAnswer(message: Answer, signal: AbortSignal, turns: LongTurns): Promise<ToolAnswer> {
   const stop = () => message.destroy();
   signal.addEventListener('abort', stop, { once: true });
-  let giveBack: ((bytes: number) => void) | undefined;
+  let endReading: (() => void) | undefined;
+  let endParsing: (() => void) | undefined;
   let length = 0;
   try {
-    const chunks: Buffer[] = [];
+    const gathered = gatherBytes(MAX_ANSWER_BYTES);
     for await (const chunk of message) {
-      if (!Buffer.isBuffer(chunk)) continue;
-      length += chunk.length;
+      length += chunk.byteLength;
       if (length > MAX_ANSWER_BYTES) throw new AppError('CONTENT_CORRUPT', 'the answer is too long');
-      chunks.push(chunk);
-      if (length > SHORT_BYTES) giveBack ??= await takeTurn(signal);
+      gathered.add(chunk);
+      if (length > SHORT_BYTES) endReading ??= await turns.toRead(signal);
     }
-    const body = Buffer.concat(chunks);
+    if (endReading) endParsing = await turns.toParse(signal);
+    const body = gathered.whole();
     if (brokenBound(body, ANSWER_BOUNDS)) throw new AppError('CONTENT_CORRUPT', 'the answer is too deep, or has too many values');
     return { status: message.statusCode ?? 0, headers: message.headers, body: body.toString('utf8') };
   } finally {
     signal.removeEventListener('abort', stop);
     message.destroy();
-    giveBack?.(length);
+    endReading?.();
+    if (endParsing) setTimeout(endParsing, length / REST_BYTES_PER_MS).unref();
   }
 }

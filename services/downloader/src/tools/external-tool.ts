@@ -43,16 +43,16 @@ export interface ExternalTool {
   add(source: ToolSource, directory: string, signal: AbortSignal, id?: string): Promise<string>;
   /** Undefined when the tool does not know it (any more) in this folder of ours: torrents go by hashes, which others may have there too. */
   find(id: string, directory: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
-  pause(id: string): Promise<void>;
-  resume(id: string): Promise<void>;
+  pause(id: string, signal: AbortSignal): Promise<void>;
+  resume(id: string, signal: AbortSignal): Promise<void>;
   /** Forgets it; files stay. One that is not there, or in another folder than this one of ours, is success. */
-  remove(id: string, directory: string): Promise<void>;
+  remove(id: string, directory: string, signal: AbortSignal): Promise<void>;
   /** The same of whatever downloads into a folder of ours: of an `add` whose id nobody heard. It may have been told a moment ago. */
-  removeFrom(directory: string): Promise<void>;
+  removeFrom(directory: string, signal: AbortSignal): Promise<void>;
   version(signal: AbortSignal): Promise<string>;
 }
 
 /** Takes a download out of its tool. @param id empty: nobody heard it */
-export async function takeOut(tool: ExternalTool, id: string, directory: string): Promise<void> {
-  await (id === '' ? tool.removeFrom(directory) : tool.remove(id, directory));
+export async function takeOut(tool: ExternalTool, id: string, directory: string, signal: AbortSignal): Promise<void> {
+  await (id === '' ? tool.removeFrom(directory, signal) : tool.remove(id, directory, signal));
 }

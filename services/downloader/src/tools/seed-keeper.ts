@@ -64,7 +64,7 @@ export function createSeedKeeper(options: {
         }
         const { folder, all } = foldersOf(seed.tools_dir, toolsDir, seed.tool, seed._id);
         // It is due again where this process ends meanwhile.
-        await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path));
+        await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path, stopped.signal));
         for (const each of all) for (const name of seed.left_files) await each.removeResult(name);
         // Whoever tries the download again meanwhile has its folder.
         if ((await seeds.end(seed)) && seed.is_given_up) for (const each of all) await each.remove();

@@ -176,12 +176,16 @@ function withoutControlFiles(names: readonly string[]): string[] {
   return results.length > 0 ? results : [...names];
 }
 
-/** The system takes no longer path. */
-const MAX_PATH_LENGTH = 4_096;
+/** So much longer than ours a tool may write the path of a folder: some put slashes at the end. */
+const OTHERWISE_WRITTEN = 64;
 
-/** Whether two texts mean the same folder: some put slashes at the end. A tool may say one of megabytes, of which each `..` has Node copy what is before it. */
-export function isSameFolder(left: string, right: string): boolean {
-  return Math.max(left.length, right.length) <= MAX_PATH_LENGTH && resolve(left) === resolve(right);
+/**
+ * Whether two texts mean the same folder. A tool may say a thousand paths in one answer, or one of megabytes: of each `..` in one Node copies what is before it.
+ *
+ * @param said by whom it may be, @param ours as we write it
+ */
+export function isSameFolder(said: string, ours: string): boolean {
+  return said.length <= ours.length + OTHERWISE_WRITTEN && resolve(said) === resolve(ours);
 }
 
 /** Goes down from a held folder, step by step, and closes what it opens when `use` is through. */

@@ -2,6 +2,7 @@ import type { EgressPolicy } from '@wharf/egress';
 import { portOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
+import { gatherBytes } from '@wharf/service-kit';
 import { isMagnet, magnetHashes } from '../domain/magnet.ts';
 import { metalinkUrls, unusableMetalink } from '../domain/metalink.ts';
 import { readTorrent, type Torrent } from '../domain/torrent.ts';
@@ -154,14 +155,14 @@ async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean
 
 async function fetchDescription(network: FetchNetwork, url: URL, signal: AbortSignal): Promise<Buffer> {
   const { response, sizeBytes } = await openSource(network, url, false, signal);
-  const chunks: Uint8Array[] = [];
+  const gathered = gatherBytes(MAX_DESCRIPTION_BYTES);
   let length = 0;
   for await (const chunk of readBody(response, sizeBytes, { signal, stallMs: STALL_MS, limits: [] })) {
     length += chunk.byteLength;
     if (length > MAX_DESCRIPTION_BYTES) throw new AppError('CONTENT_CORRUPT', 'this is too big for a torrent file or a metalink');
-    chunks.push(chunk);
+    gathered.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return gathered.whole();
 }
 
 function refused(): AppError {

@@ -64,6 +64,7 @@ it('what is left of a metalink whose answer was lost is taken out, and nothing i
   };
   await createAria2Tool({ call, version: async () => '1.37.0' }, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' }).removeFrom(
     DIRECTORY,
+    new AbortController().signal,
   );
   expect(called.filter((each) => !each.startsWith('aria2.tell'))).toEqual([
     `aria2.forceRemove ${first}`,

@@ -71,16 +71,16 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     'ftp-user': 'anonymous',
     'ftp-passwd': 'ARIA2USER@',
   });
-  const forget = async (method: string, id: string) => {
+  const forget = async (method: string, id: string, signal: AbortSignal) => {
     try {
-      await client.call(method, [id]);
+      await client.call(method, [id], { signal });
     } catch (error) {
       if (!AppError.is(error, 'FAILED_PRECONDITION')) throw error;
     }
   };
-  const remove = async (id: string) => {
-    await forget('aria2.forceRemove', id);
-    await forget('aria2.removeDownloadResult', id);
+  const remove = async (id: string, signal: AbortSignal) => {
+    await forget('aria2.forceRemove', id, signal);
+    await forget('aria2.removeDownloadResult', id, signal);
   };
   return {
     name: 'aria2',
@@ -90,7 +90,7 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     newId: (source) => (source.kind === 'metalink' ? undefined : randomBytes(8).toString('hex')),
     async add(source, directory, signal, id) {
       // Those of a call whose answer was lost may go through the proxy of a replica that has ended.
-      for (const begun of id === undefined ? await idsIn(client, directory, signal) : []) await remove(begun);
+      for (const begun of id === undefined ? await idsIn(client, directory, signal) : []) await remove(begun, signal);
       const given = { ...options(directory), ...(id === undefined ? {} : { gid: id }) };
       const answer = await (source.kind === 'torrent'
         ? client.call('aria2.addTorrent', [source.content.toString('base64'), [], given], { signal })
@@ -117,31 +117,31 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
       const error = all.find((status) => status.error !== '')?.error ?? '';
       return { state: worst, doneBytes: sum((s) => s.doneBytes), totalBytes: sum((s) => s.totalBytes), detail: worst, error };
     },
-    async pause(id) {
-      for (const one of id.split(',')) await forget('aria2.forcePause', one);
+    async pause(id, signal) {
+      for (const one of id.split(',')) await forget('aria2.forcePause', one, signal);
     },
-    async resume(id) {
-      for (const one of id.split(',')) await forget('aria2.unpause', one);
+    async resume(id, signal) {
+      for (const one of id.split(',')) await forget('aria2.unpause', one, signal);
     },
-    async remove(id) {
-      for (const one of id.split(',')) await remove(one);
+    async remove(id, _directory, signal) {
+      for (const one of id.split(',')) await remove(one, signal);
     },
-    async removeFrom(directory) {
-      for (const left of await idsIn(client, directory)) await remove(left);
+    async removeFrom(directory, signal) {
+      for (const left of await idsIn(client, directory, signal)) await remove(left, signal);
     },
     version: (signal) => client.version({ signal }),
   };
 }
 
 /** What downloads into a folder: of a call whose answer was lost, as a metalink has no id beforehand. */
-async function idsIn(client: Aria2Client, directory: string, signal?: AbortSignal): Promise<string[]> {
+async function idsIn(client: Aria2Client, directory: string, signal: AbortSignal): Promise<string[]> {
   const ids: string[] = [];
   for (const [method, page] of [
     ['aria2.tellActive', []],
     ['aria2.tellWaiting', LATEST],
     ['aria2.tellStopped', LATEST],
   ] as const) {
-    const found = understood('aria2', placesShape, await client.call(method, [...page, ['gid', 'dir']], signal ? { signal } : {}));
+    const found = understood('aria2', placesShape, await client.call(method, [...page, ['gid', 'dir']], { signal }));
     ids.push(...found.filter(({ dir }) => dir === directory).map(({ gid }) => gid));
   }
   return [...new Set(ids)];

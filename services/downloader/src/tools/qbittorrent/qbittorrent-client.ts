@@ -21,6 +21,7 @@ export interface QbittorrentClient {
 
 /** The major version of the Web API that is spoken here (qBittorrent's wiki, "WebUI API"). */
 const API_MAJOR = '2';
+const SPOKEN_API = new RegExp(`^${API_MAJOR}(?:\\.|$)`);
 
 export function createQbittorrentClient(ask: AskTool, address: ToolAddress): QbittorrentClient {
   const base = new URL(address.url);
@@ -79,7 +80,7 @@ export function createQbittorrentClient(ask: AskTool, address: ToolAddress): Qbi
       const version = await client.get('app/version', {}, options);
       if (!/^v?\d+\.\d[\w.+-]{0,32}$/.test(version)) throw notQbittorrent();
       const api = await client.get('app/webapiVersion', {}, options);
-      if (api.split('.')[0] !== API_MAJOR)
+      if (!SPOKEN_API.test(api))
         throw new AppError(
           'UNSUPPORTED_OPERATION',
           `its Web API has version ${api.slice(0, 32)}; ${API_MAJOR} is needed (qBittorrent 4.1 or later)`,

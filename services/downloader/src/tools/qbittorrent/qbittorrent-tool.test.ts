@@ -125,9 +125,9 @@ describe.each([VERSION_4, VERSION_5, VERSION_5_2])('qBittorrent $version', (reco
     const { ask, seen } = fakeServer(recorded);
     const tool = open(ask);
     await tool.add({ kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH }, FOLDER, signal);
-    await tool.pause(HASH);
-    await tool.resume(HASH);
-    await tool.remove(HASH, FOLDER);
+    await tool.pause(HASH, signal);
+    await tool.resume(HASH, signal);
+    await tool.remove(HASH, FOLDER, signal);
     expect(seen).toEqual(expect.arrayContaining([recorded.pause, recorded.resume, 'torrents/delete']));
   });
 
@@ -175,7 +175,7 @@ it.each([
   const status = await tool.find(id, FOLDER, signal);
   expect(status?.followedBy).toBe(source.kind === 'torrent' ? undefined : v2.slice(0, 40));
   expect(await tool.find(id, `${FOLDER}-2`, signal)).toBeUndefined();
-  await tool.remove(id, FOLDER);
+  await tool.remove(id, FOLDER, signal);
   expect(removed).toEqual([['torrents/delete', { hashes: v2.slice(0, 40), deleteFiles: 'false' }]]);
 });
 
@@ -197,9 +197,9 @@ it('what is left of a torrent whose adding was broken off is taken out when it c
     version: async () => '',
   };
   const tool = createQbittorrentTool(client, async () => undefined);
-  await tool.removeFrom(FOLDER);
+  await tool.removeFrom(FOLDER, signal);
   expect([looks, removed]).toEqual([3, [['torrents/delete', { hashes: HASH, deleteFiles: 'false' }]]]);
-  await tool.removeFrom('/downloads/qbittorrent/none');
+  await tool.removeFrom('/downloads/qbittorrent/none', signal);
   expect(removed).toHaveLength(1);
 });
 
@@ -216,9 +216,9 @@ it('a torrent that another download has there by now is not found, and stays', a
   };
   const tool = createQbittorrentTool(client, async () => undefined);
   expect(await tool.find(HASH, FOLDER, signal)).toBeUndefined();
-  await tool.remove(HASH, FOLDER);
+  await tool.remove(HASH, FOLDER, signal);
   expect(removed).toEqual([]);
-  await tool.remove(HASH, `${FOLDER}-2/`);
+  await tool.remove(HASH, `${FOLDER}-2/`, signal);
   expect(removed).toHaveLength(1);
 });
 
@@ -233,4 +233,26 @@ it('a torrent that somebody else has there is refused before anything is begun, 
   const source = { kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH } as const;
   await expect(tool.requireNew?.(source, FOLDER, signal)).rejects.toThrow('in qBittorrent already');
   await tool.requireNew?.(source, `${FOLDER}-2/`, signal);
+});
+
+it('a torrent that does not come is not looked for without end where each answer takes long', async () => {
+  let nowMs = 0;
+  let looks = 0;
+  const client = {
+    async get() {
+      looks += 1;
+      nowMs += 3_900;
+      return '[]';
+    },
+    post: async () => '',
+    version: async () => '',
+  };
+  const slow = createQbittorrentTool(
+    client,
+    async () => undefined,
+    () => nowMs,
+  );
+  const source = { kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH } as const;
+  await expect(slow.add(source, FOLDER, signal)).rejects.toThrow('did not take the torrent');
+  expect(looks).toBeLessThan(10);
 });

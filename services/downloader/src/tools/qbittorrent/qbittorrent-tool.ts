@@ -33,23 +33,31 @@ const ID = /^[0-9a-f]{40}$/i;
 /** How often a torrent that was just added is looked for. */
 const LOOKS = 40;
 const LOOK_MS = 250;
+/** No longer than this where each answer takes long, in milliseconds: others wait meanwhile for what they hand over. */
+const LOOKS_MS = 15_000;
 /** The same of one whose adding was broken off, and which may never come. */
 const LEFT_LOOKS = 8;
 /** Those of ours that came last: the answer has room for them. */
 const OURS = { tag: 'wharf', sort: 'added_on', reverse: 'true', limit: '1000' } as const;
 
-/** @param pause between two looks; another one is given by tests only */
-export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: number) => Promise<unknown> = delay): ExternalTool {
-  const list = async (which: Readonly<Record<string, string>>, signal?: AbortSignal) =>
-    understood('qBittorrent', infoShape, parseJson(await client.get('torrents/info', which, signal ? { signal } : {})));
-  const info = async (hashes: readonly string[], signal?: AbortSignal) =>
+/**
+ * @param pause between two looks, and @param nowMs milliseconds, monotonic: others are given by tests only
+ */
+export function createQbittorrentTool(
+  client: QbittorrentClient,
+  pause: (ms: number) => Promise<unknown> = delay,
+  nowMs = () => performance.now(),
+): ExternalTool {
+  const list = async (which: Readonly<Record<string, string>>, signal: AbortSignal) =>
+    understood('qBittorrent', infoShape, parseJson(await client.get('torrents/info', which, { signal })));
+  const info = async (hashes: readonly string[], signal: AbortSignal) =>
     (await list({ hashes: hashes.join('|') }, signal)).find((torrent) => hashes.includes(torrent.hash.toLowerCase()));
   /** The same of one of ours of both versions: it is known by its v1 hash until it has its metadata, and then by the other one. */
-  const infoOfBoth = async (hashes: readonly string[], signal?: AbortSignal) =>
+  const infoOfBoth = async (hashes: readonly string[], signal: AbortSignal) =>
     (await info(hashes, signal)) ??
     (await list(OURS, signal)).find((torrent) => ID.test(torrent.hash) && hashes.some((hash) => hashesOf(torrent).includes(hash)));
   /** What of ours has this id, or had it. */
-  const find = async (hash: string, directory: string, signal?: AbortSignal) => {
+  const find = async (hash: string, directory: string, signal: AbortSignal) => {
     const torrent = await infoOfBoth([hash], signal);
     return torrent && isSameFolder(torrent.save_path, directory) ? torrent : undefined;
   };
@@ -77,7 +85,8 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
       form.set('tags', OURS.tag);
       const known = await infoOfBoth(names, signal);
       if (!known) await client.post('torrents/add', form, { signal });
-      for (let look = 0; look < LOOKS; look++) {
+      const untilMs = nowMs() + LOOKS_MS;
+      for (let look = 0; look < LOOKS && nowMs() < untilMs; look++) {
         const torrent = known ?? (await (look % LEFT_LOOKS === LEFT_LOOKS - 1 ? infoOfBoth : info)(names, signal));
         if (torrent) {
           requireIn(directory, torrent);
@@ -103,20 +112,21 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
         ...(now === id ? {} : { followedBy: now }),
       };
     },
-    pause: (id) => callOne(client, NAMES_OF.pause, id),
-    resume: (id) => callOne(client, NAMES_OF.resume, id),
-    async remove(id, directory) {
-      const torrent = await find(id, directory);
-      if (torrent) await remove(client, [torrent.hash]);
+    pause: (id, signal) => callOne(client, NAMES_OF.pause, id, signal),
+    resume: (id, signal) => callOne(client, NAMES_OF.resume, id, signal),
+    async remove(id, directory, signal) {
+      const torrent = await find(id, directory, signal);
+      if (torrent) await remove(client, [torrent.hash], signal);
     },
-    async removeFrom(directory) {
+    async removeFrom(directory, signal) {
       for (let look = 0; look < LEFT_LOOKS; look++) {
         if (look > 0) await pause(LOOK_MS);
-        const left = (await list(OURS)).filter((torrent) => isSameFolder(torrent.save_path, directory));
+        const left = (await list(OURS, signal)).filter((torrent) => isSameFolder(torrent.save_path, directory));
         if (left.length > 0)
           return remove(
             client,
             left.map(({ hash }) => hash),
+            signal,
           );
       }
     },
@@ -125,18 +135,23 @@ export function createQbittorrentTool(client: QbittorrentClient, pause: (ms: num
 }
 
 /** 5.x renamed the calls; the old names are gone there. */
-async function callOne(client: QbittorrentClient, [name, olderName]: readonly [string, string], hash: string): Promise<void> {
+async function callOne(
+  client: QbittorrentClient,
+  [name, olderName]: readonly [string, string],
+  hash: string,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await client.post(name, { hashes: hash });
+    await client.post(name, { hashes: hash }, { signal });
   } catch (error) {
     if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
-    await client.post(olderName, { hashes: hash });
+    await client.post(olderName, { hashes: hash }, { signal });
   }
 }
 
 /** Files stay. */
-async function remove(client: QbittorrentClient, hashes: readonly string[]): Promise<void> {
-  await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: 'false' });
+async function remove(client: QbittorrentClient, hashes: readonly string[], signal: AbortSignal): Promise<void> {
+  await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: 'false' }, { signal });
 }
 
 /** By which it may be known, each of forty digits. */

@@ -3,6 +3,8 @@ import { createTransmissionTool } from './transmission-tool.ts';
 
 const SOURCE = { kind: 'magnet', url: 'magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a' } as const;
 
+const { signal } = new AbortController();
+
 /** A tool whose server answers every call with this. */
 function toolOf(answer: Record<string, unknown>) {
   return createTransmissionTool({ call: async () => answer, version: async () => '4.0' });
@@ -35,9 +37,9 @@ it('what is left of a torrent whose adding was broken off is taken out, and noth
     return { torrents };
   };
   const tool = createTransmissionTool({ call, version: async () => '4.0' });
-  await tool.removeFrom('/d');
+  await tool.removeFrom('/d', signal);
   expect(called.slice(1)).toEqual([['torrent-remove', { ids: ['a'.repeat(40)], 'delete-local-data': false }]]);
-  await tool.removeFrom('/none');
+  await tool.removeFrom('/none', signal);
   expect(called.map(([method]) => method)).toEqual(['torrent-get', 'torrent-remove', 'torrent-get']);
 });
 
@@ -52,8 +54,8 @@ it('a torrent that another download has there by now is not found, and stays', a
   const tool = createTransmissionTool({ call, version: async () => '4.0' });
   expect(await tool.find(hashString, '/d', AbortSignal.timeout(30_000))).toBeUndefined();
   expect(await tool.find(hashString, '/d2', AbortSignal.timeout(30_000))).toMatchObject({ state: 'active' });
-  await tool.remove(hashString, '/d');
+  await tool.remove(hashString, '/d', signal);
   expect(called).not.toContain('torrent-remove');
-  await tool.remove(hashString, '/d2');
+  await tool.remove(hashString, '/d2', signal);
   expect(called.at(-1)).toBe('torrent-remove');
 });

@@ -40,11 +40,10 @@ const addedShape = z.object({ hashString: z.string().regex(/^[0-9a-f]{40}(?:[0-9
 const LOCAL_ERROR = 3;
 
 export function createTransmissionTool(client: TransmissionClient): ExternalTool {
-  const get = async (id: string, signal?: AbortSignal) =>
-    understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, signal ? { signal } : {}))
-      .torrents[0];
-  const remove = async (ids: string[]) => {
-    await client.call('torrent-remove', { ids, 'delete-local-data': false });
+  const get = async (id: string, signal: AbortSignal) =>
+    understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, { signal })).torrents[0];
+  const remove = async (ids: string[], signal: AbortSignal) => {
+    await client.call('torrent-remove', { ids, 'delete-local-data': false }, { signal });
   };
   return {
     name: 'Transmission',
@@ -75,21 +74,26 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
         error: isFailed ? `Transmission says: ${torrent.errorString.slice(0, 200)}` : '',
       };
     },
-    async pause(id) {
-      await client.call('torrent-stop', { ids: [id] });
+    async pause(id, signal) {
+      await client.call('torrent-stop', { ids: [id] }, { signal });
     },
-    async resume(id) {
-      await client.call('torrent-start', { ids: [id] });
+    async resume(id, signal) {
+      await client.call('torrent-start', { ids: [id] }, { signal });
     },
-    async remove(id, directory) {
-      const torrent = await get(id);
-      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id]);
+    async remove(id, directory, signal) {
+      const torrent = await get(id, signal);
+      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id], signal);
     },
-    async removeFrom(directory) {
-      const all = understood('Transmission', placesShape, await client.call('torrent-get', { fields: ['hashString', 'downloadDir'] }));
+    async removeFrom(directory, signal) {
+      const asked = { fields: ['hashString', 'downloadDir'] };
+      const all = understood('Transmission', placesShape, await client.call('torrent-get', asked, { signal }));
       const left = all.torrents.filter(({ downloadDir }) => isSameFolder(downloadDir, directory));
       // No ids at all would be all that there are.
-      if (left.length > 0) await remove(left.map(({ hashString }) => hashString));
+      if (left.length > 0)
+        await remove(
+          left.map(({ hashString }) => hashString),
+          signal,
+        );
     },
     version: (signal) => client.version({ signal }),
   };

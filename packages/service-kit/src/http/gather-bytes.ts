@@ -1,5 +1,4 @@
-import { freeChunk } from '@wharf/service-kit';
-import type { Hold } from './held-bytes.ts';
+import { freeChunk } from './free-chunk.ts';
 
 /** Bytes that come in pieces, as one. */
 interface GatheredBytes {
@@ -10,13 +9,13 @@ interface GatheredBytes {
 }
 
 /**
- * Puts pieces together as they come. A list of the pieces would take some 400 bytes for each of them, and a client decides how many there are: each
- * chunk of a chunked body is a piece, be it of one byte.
+ * Puts pieces together as they come. A list of the pieces would take some 400 bytes for each of them, and whoever sends them decides how many there are:
+ * each chunk of a chunked body is a piece, be it of one byte, and over TLS each record. Each piece may be lent.
  *
  * @param mostBytes that are to come. Room for them is made as they come: who announces much and sends little holds little
  * @param hold is called with the bytes of the room, before it is made
  */
-export function gatherBytes(mostBytes: number, hold: Hold): GatheredBytes {
+export function gatherBytes(mostBytes: number, hold: (bytes: number) => void = () => {}): GatheredBytes {
   let room = Buffer.alloc(0);
   let length = 0;
   return {
