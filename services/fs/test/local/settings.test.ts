@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdir, readdir, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames } from './open-local.ts';
 
@@ -97,6 +99,20 @@ describe('with a recycle bin', () => {
     expect(names[3]).toBe('folder');
     expect(names[4]).toMatch(/^folder_\d{14}$/);
     expect(await readdir(path.join(bin, 'folder'))).toEqual(['inner']);
+  });
+
+  it('whether a folder is empty is found without its names, which may be more than a thread holds', async () => {
+    const { base, root } = await makeFolders();
+    const bin = path.join(base, 'bin');
+    const disk = createDiskOperations({ rootPath: root, recycleBinPath: bin, addsUpFolders: false, showsHidden: true, folderMode: 0o755 });
+    for (const name of ['a', 'b', 'c']) await mkdir(path.join(root, 'folder', name), { recursive: true });
+    const reading = vi.spyOn(fs, 'readdirSync');
+    onTestFinished(() => reading.mockRestore());
+    await expect(disk.remove(new AbortController().signal, at('/folder'), false)).rejects.toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+    expect(reading).not.toHaveBeenCalled();
+    for (const name of ['a', 'b', 'c']) await rmdir(path.join(root, 'folder', name));
+    await disk.remove(new AbortController().signal, at('/folder'), false);
+    expect(await readdir(bin)).toEqual(['folder']);
   });
 
   it('inside the root, what is in it is deleted, and a folder around it stays', async () => {

@@ -9,7 +9,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
-import { namesIn } from './names-in.ts';
+import { direntsOf, namesIn } from './names-in.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 
@@ -299,16 +299,6 @@ export class DiskReads {
 /** From a place in a file on. @returns how many bytes it has there */
 function readInto(fd: number, bytes: Uint8Array, start = 0): number {
   return bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
-}
-
-/** Some at a time: of a long folder all of them take more than its names. */
-function* direntsOf(folder: string): Generator<fs.Dirent, void> {
-  const open = fs.opendirSync(folder, { bufferSize: 1_024 });
-  try {
-    for (let dirent = open.readSync(); dirent !== null; dirent = open.readSync()) yield dirent;
-  } finally {
-    open.closeSync();
-  }
 }
 
 /** In order. A folder that changes while it is read some at a time may tell one twice. */
