@@ -212,6 +212,55 @@ it('of a long folder a look holds no names but its own, and one looks at a time'
   expect(turn.most).toBe(1);
 });
 
+it('of several folders that are shown as one a look waits for the names of all, and who lists them is told of all', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } }, { paths: 'x:/m\nx:/n' });
+  const turn = { running: 0, most: 0 };
+  for (const [path, bytes] of [
+    ['/m', 1_000],
+    ['/n', 1e12],
+  ] as const) {
+    const inner = below.get(path) as Required<StorageDriver>;
+    const list = inner.list.bind(inner);
+    inner.list = async function* (directory, options) {
+      options?.beforeNames?.(bytes);
+      turn.running += 1;
+      turn.most = Math.max(turn.most, turn.running);
+      yield* list(directory, options);
+      turn.running -= 1;
+    };
+  }
+  const looks = ['/a.strm', '/b.strm', '/none.strm'].map((path) => driver.stat(at(path)).catch(() => undefined));
+  expect((await Promise.all(looks)).map((entry) => entry?.name)).toEqual(['a.strm', 'b.strm', undefined]);
+  expect(turn.most).toBe(1);
+  const told: number[] = [];
+  expect((await entriesIn(driver, '/', { beforeNames: (bytes) => told.push(bytes) })).length).toBe(2);
+  expect(told).toEqual([1e12 + 1_000]);
+});
+
+it('looks in a folder whose server is silent keep nobody from the others', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } });
+  const [silent, other] = [Promise.withResolvers<void>(), below.get('/n') as Required<StorageDriver>];
+  let asked = 0;
+  (below.get('/m') as Required<StorageDriver>).list = async function* () {
+    asked += 1;
+    await silent.promise;
+    yield* other.list(at('/'));
+  };
+  const looks = [1, 2, 3, 4, 5, 6].map((user) => driver.stat(at(`/m/${user}.strm`), { caller: `user ${user}` }).catch(() => undefined));
+  await vi.waitFor(() => expect(asked).toBe(4));
+  expect(await driver.stat(at('/n/b.strm'))).toMatchObject({ name: 'b.strm' });
+  silent.resolve();
+  await Promise.all(looks);
+});
+
+it('of a large folder a file is not shown by a look either where a folder before it has its name', async () => {
+  const many = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`/${index}.mkv`, '']));
+  const { driver, below } = await opened({ '/m': many, '/n': { '/film.mkv': '1' } }, { paths: 'x:/m\nx:/n' });
+  await (below.get('/m') as Required<StorageDriver>).makeDirectory(at('/film.mkv'));
+  await refuses('ENTRY_NOT_FOUND', driver.stat(at('/film.strm')));
+  expect(await namesIn(driver, '/')).not.toContain('film.strm');
+});
+
 it('a folder that takes too much to be shown is not listed, and its files are found', async () => {
   const { driver, below } = await opened({ '/m': { '/a.mkv': '1' } });
   const inner = below.get('/m');
