@@ -45,6 +45,8 @@ interface Source {
 
 /** Of a folder with more entries a look holds, and remembers, only what it is for. */
 const MAX_HELD = 2_000;
+/** What an entry and what is shown of it take beside what a driver holds of it, in bytes. Measured. */
+const OBJECTS_BYTES = 400;
 /** What such looks found is remembered beside so many others. */
 const FEW_NAMES = 1_000;
 /** Looks that list folders at a time, in all and for one caller, of one group and of all groups. */
@@ -123,7 +125,7 @@ class StrmDriver implements StorageDriver {
     if (directory !== MOUNT_ROOT && !(await this.#isFolder(directory, options))) throw storageError('NOT_A_DIRECTORY');
     const share = this.#room.enter();
     try {
-      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry)) });
+      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry), OBJECTS_BYTES) });
       const shown = await shownNames([...sources.values()], this.#settings, options.signal);
       this.#known.set(directory, shown);
       const signer = await this.#signer();

@@ -3,14 +3,17 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../memory/index.ts';
 import { strmDriver } from './index.ts';
 
+const MIB = 1024 * 1024;
+
 type Files = Readonly<Record<string, string>>;
 
 /** A storage over folders of the tree that hold these files. */
-async function opened(folders: Readonly<Record<string, Files>>, items: Record<string, unknown> = {}) {
+async function opened(folders: Readonly<Record<string, Files>>, items: Record<string, unknown> = {}, listingRoom = createListingRoom()) {
   const below = new Map<string, Required<StorageDriver>>();
   for (const [path, files] of Object.entries(folders)) {
     const driver = (await memoryDriver.open('{}')) as Required<StorageDriver>;
@@ -25,7 +28,7 @@ async function opened(folders: Readonly<Record<string, Files>>, items: Record<st
   const site = { url: 'https://own.example', signer: async () => (path: string) => `signed ${path}:0` };
   const defaults = Object.fromEntries(strmDriver.items.map((item) => [item.name, item.default]));
   const addition = JSON.stringify({ ...defaults, paths: Object.keys(folders).join('\n'), ...items });
-  const driver = await strmDriver.open(addition, { openMount, site });
+  const driver = await strmDriver.open(addition, { openMount, site, listingRoom });
   onTestFinished(() => driver.close());
   return { driver, below };
 }
@@ -235,6 +238,16 @@ it('of several folders that are shown as one a look waits for the names of all, 
   const told: number[] = [];
   expect((await entriesIn(driver, '/', { beforeNames: (bytes) => told.push(bytes) })).length).toBe(2);
   expect(told).toEqual([1e12 + 1_000]);
+});
+
+it('what listings hold counts among those of all storages as what it is, and is given back', async () => {
+  const files = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`/${index}.mkv`, '']));
+  const { driver } = await opened({ '/m': files }, {}, createListingRoom(4 * MIB, 4 * MIB));
+  const first = driver.list(at('/'))[Symbol.asyncIterator]();
+  await first.next();
+  await refuses('OVERLOADED', entriesIn(driver, '/'));
+  await first.return?.();
+  for (const _again of [1, 2]) expect(await namesIn(driver, '/')).toHaveLength(5_000);
 });
 
 it('looks in a folder whose server is silent keep nobody from the others', async () => {
