@@ -4,6 +4,7 @@ import {
   baseName,
   childPath,
   type EntryName,
+  hasRoomFor,
   MOUNT_ROOT,
   type MountPath,
   parentPath,
@@ -132,6 +133,8 @@ class StrmDriver implements StorageDriver {
       const pace = createPace(options.signal);
       for (const each of shown.values()) {
         await pace.step();
+        // No path leads there.
+        if (!hasRoomFor(directory, each.name)) continue;
         yield this.#describe(childPath(directory, each.name), each, signer);
       }
     } finally {
@@ -274,7 +277,7 @@ class StrmDriver implements StorageDriver {
       try {
         for await (const entry of place.driver.list(below, call)) {
           await pace.step();
-          if (sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
+          if (!hasRoomFor(below, entry.name) || sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
           onHeld?.(entry);
           sources.set(entry.name, { place, entry });
           if (!bound || !isWhole || sources.size <= bound.most) continue;

@@ -250,6 +250,12 @@ it('what listings hold counts among those of all storages as what it is, and is 
   for (const _again of [1, 2]) expect(await namesIn(driver, '/')).toHaveLength(5_000);
 });
 
+it('of a deep folder what no path leads to is left out, and all else is listed', async () => {
+  const folder = `/${'d'.repeat(249)}`.repeat(16) + `/${'e'.repeat(89)}`;
+  const { driver } = await opened({ '/m': { [`${folder}/a.mkv`]: '1', [`${folder}/b.srt`]: '2' } });
+  expect(await namesIn(driver, folder)).toEqual(['b.srt']);
+});
+
 it('looks in a folder whose server is silent keep nobody from the others', async () => {
   const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } });
   const [silent, other] = [Promise.withResolvers<void>(), below.get('/n') as Required<StorageDriver>];
