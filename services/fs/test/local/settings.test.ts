@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import { mkdir, readdir, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
+import { DiskPool } from '../../src/drivers/local/disk-pool.ts';
+import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames } from './open-local.ts';
 
@@ -75,6 +77,26 @@ it('folder sizes are added up when that is wanted, and 0 else', async () => {
   expect(await Array.fromAsync(adding.list(MOUNT_ROOT))).toMatchObject([{ name: 'a', sizeBytes: 15 }]);
   expect(await adding.stat(at('/a/b'))).toMatchObject({ sizeBytes: 5 });
   expect(await (await openLocal(root)).stat(at('/a'))).toMatchObject({ sizeBytes: 0 });
+});
+
+it('a folder that goes between its listing and the look at its size counts as nothing, and the others are listed', async () => {
+  const { root } = await makeFolders();
+  const settings = { rootPath: root, recycleBinPath: undefined, addsUpFolders: true, showsHidden: true, folderMode: 0o755 };
+  const disk = new DiskPool(settings);
+  const call = disk.call.bind(disk);
+  vi.spyOn(disk, 'call').mockImplementation(async (operation, values, ...rest) => {
+    if (operation === 'addUp') await rm(path.join(root, 'goes'), { recursive: true, force: true });
+    return call(operation, values, ...rest);
+  });
+  const driver = await LocalDriver.open(settings, {}, disk);
+  onTestFinished(() => driver.close());
+  for (const name of ['goes', 'stays']) await mkdir(path.join(root, name));
+  await writeFile(path.join(root, 'stays/file'), 'text');
+  const entries = await Array.fromAsync(driver.list(at('/')));
+  expect(entries.map(({ name, sizeBytes }) => [name, sizeBytes])).toEqual([
+    ['goes', 0],
+    ['stays', 4],
+  ]);
 });
 
 describe('with a recycle bin', () => {

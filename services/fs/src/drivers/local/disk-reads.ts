@@ -178,9 +178,9 @@ export class DiskReads {
     return { stats: packOne(stats, false), hostPath: realPath };
   }
 
-  /** What all files below a folder hold together, in bytes. Links count as nothing. */
+  /** What all files below a folder hold together, in bytes. Links count as nothing, and so does a folder that is gone since it was listed, or closed to us. */
   addUp(path: MountPath, signal: AbortSignal): Promise<number> {
-    return this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal);
+    return orNothing(() => this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal));
   }
 
   /** What a copy of an entry takes of its disk, with all that is in it, hidden or not. */
@@ -350,15 +350,15 @@ async function addUpFolder(chain: FolderChain, bytesOf: BytesOf, pace: Pace): Pr
     const bytes = stats && bytesOf(name.toString(), stats);
     if (stats === undefined || bytes === undefined) continue;
     sum += bytes;
-    if (stats.isDirectory()) sum += await addUpChild(chain, name, bytesOf, pace);
+    if (stats.isDirectory()) sum += await orNothing(() => chain.within(name, () => addUpFolder(chain, bytesOf, pace)));
   }
   return sum;
 }
 
-/** A folder that is gone or closed to us counts as nothing. */
-async function addUpChild(chain: FolderChain, name: Buffer, bytesOf: BytesOf, pace: Pace): Promise<number> {
+/** Of a folder that the system does not let us into, or that is gone. */
+async function orNothing(addUp: () => Promise<number>): Promise<number> {
   try {
-    return await chain.within(name, () => addUpFolder(chain, bytesOf, pace));
+    return await addUp();
   } catch (error) {
     if (AppError.is(error) || systemCodeOf(error) === undefined) throw error;
     return 0;
