@@ -75,7 +75,7 @@ export async function tellOfAllNames(lists: readonly List[], options: CallOption
 }
 
 /** What the names of a folder of this machine take, in bytes, none of which is read where they are many; 0 where they are few. */
-async function longNamesOf(list: List, options: CallOptions): Promise<number> {
+export async function longNamesOf(list: List, options: CallOptions): Promise<number> {
   let bytes = 0;
   const beforeNames = (told: number) => {
     bytes = told;

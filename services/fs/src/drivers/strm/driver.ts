@@ -16,7 +16,7 @@ import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type ListingRoom, listedBytes } from '../../driver-contract/listing-room.ts';
-import { listInTurn, tellOfAllNames } from '../../driver-contract/long-listings.ts';
+import { listInTurn, longNamesOf } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -263,19 +263,21 @@ class StrmDriver implements StorageDriver {
     const sources = new Map<EntryName, Source>();
     const places = this.#placesOf(folder);
     const below = this.#inside(folder);
-    const lists = places.map(
-      ({ driver }) =>
-        async (own: CallOptions) =>
-          driver.list(below, own),
-    );
-    const call = await tellOfAllNames(lists, options);
+    const listIn = ({ driver }: Place, own: CallOptions) => driver.list(below, own);
+    const { beforeNames, ...rest } = options;
+    let told = 0;
+    const beforeOwnNames = (bytes: number) => {
+      told = bytes;
+      throw storageError('CANCELLED');
+    };
+    const call = beforeNames ? { ...rest, beforeNames: beforeOwnNames } : rest;
     const pace = createPace(call.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
     let isFound = false;
     let isWhole = true;
-    for (const place of places) {
+    for (const [index, place] of places.entries()) {
       try {
-        for await (const entry of place.driver.list(below, call)) {
+        for await (const entry of listIn(place, call)) {
           await pace.step();
           if (!hasRoomFor(below, entry.name) || sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
           onHeld?.(entry);
@@ -286,6 +288,12 @@ class StrmDriver implements StorageDriver {
         }
         isFound = true;
       } catch (error) {
+        if (beforeNames && told > 0) {
+          // This one is long, and those behind it may be: whoever is told waits for the room of all.
+          for (const next of places.slice(index + 1)) told += await longNamesOf((own) => listIn(next, own), rest);
+          beforeNames(told);
+          return this.#sourcesIn(folder, rest, { ...(bound && { bound }), ...(onHeld && { onHeld }) });
+        }
         if (!isMissing(error)) throw error;
         if (AppError.is(error, 'NOT_A_DIRECTORY')) failure = error;
       }

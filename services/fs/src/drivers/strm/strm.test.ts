@@ -235,9 +235,17 @@ it('of several folders that are shown as one a look waits for the names of all, 
   const looks = ['/a.strm', '/b.strm', '/none.strm'].map((path) => driver.stat(at(path)).catch(() => undefined));
   expect((await Promise.all(looks)).map((entry) => entry?.name)).toEqual(['a.strm', 'b.strm', undefined]);
   expect(turn.most).toBe(1);
-  const told: number[] = [];
-  expect((await entriesIn(driver, '/', { beforeNames: (bytes) => told.push(bytes) })).length).toBe(2);
-  expect(told).toEqual([1e12 + 1_000]);
+  const tell = (bytes: number) => {
+    throw new Error(`told of ${bytes}`);
+  };
+  await expect(entriesIn(driver, '/', { beforeNames: tell })).rejects.toThrow(`told of ${1e12 + 1_000}`);
+});
+
+it('of several short folders each is listed once, whoever is to be told of long ones', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } }, { paths: 'x:/m\nx:/n' });
+  const lists = [...below.values()].map((inner) => vi.spyOn(inner, 'list'));
+  expect(await entriesIn(driver, '/', { beforeNames: () => undefined })).toHaveLength(2);
+  for (const list of lists) expect(list).toHaveBeenCalledTimes(1);
 });
 
 it('what listings hold counts among those of all storages as what it is, and is given back', async () => {
@@ -251,7 +259,7 @@ it('what listings hold counts among those of all storages as what it is, and is 
 });
 
 it('of a deep folder what no path leads to is left out, and all else is listed', async () => {
-  const folder = `/${'d'.repeat(249)}`.repeat(16) + `/${'e'.repeat(89)}`;
+  const folder = `${`/${'d'.repeat(249)}`.repeat(16)}/${'e'.repeat(89)}`;
   const { driver } = await opened({ '/m': { [`${folder}/a.mkv`]: '1', [`${folder}/b.srt`]: '2' } });
   expect(await namesIn(driver, folder)).toEqual(['b.srt']);
 });
