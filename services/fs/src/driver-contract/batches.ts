@@ -30,6 +30,19 @@ export function bigPiecesBytes(ofProcess: number): number {
   return Math.min(MAX_BIG_PIECES_BYTES, Math.floor(ofProcess / MEMORY_SHARES / BATCH_BYTES) * BATCH_BYTES);
 }
 
+/**
+ * Room among these for a transfer that makes pieces of its own, as one that is encrypted does.
+ *
+ * @returns gives it back, once; undefined while others have all there is: the transfer goes on in pieces of 64 KiB, one at a time
+ */
+export function takeBatchRoom(): (() => void) | undefined {
+  if (bigBytes + BATCH_BYTES > BIG_PIECES_BYTES) return undefined;
+  bigBytes += BATCH_BYTES;
+  return () => {
+    bigBytes -= BATCH_BYTES;
+  };
+}
+
 /** Memory with anything in it, placed so that files are read into it fast. */
 function contentMemory(sizeBytes: number): Buffer {
   return Buffer.allocUnsafeSlow(INTO_PAGE_BYTES + sizeBytes).subarray(INTO_PAGE_BYTES);

@@ -13,8 +13,11 @@ const UNCOUNTED_BYTES = MIB / 4;
 
 /** What one listing has of the room. */
 export interface ListingShare {
-  /** @throws AppError FAILED_PRECONDITION: by itself it is too long | OVERLOADED: others take the room */
-  take(bytes: number): void;
+  /**
+   * @param besides what more of it is held than drivers hold; it counts among those of all storages
+   * @throws AppError FAILED_PRECONDITION: by itself it is too long | OVERLOADED: others take the room
+   */
+  take(bytes: number, besides?: number): void;
   /** Gives so much of it back, all when absent: that is safe twice. */
   leave(bytes?: number): void;
 }
@@ -32,12 +35,13 @@ export function createListingRoom(maxBytes = STORAGE_BYTES, maxBytesInAll = PROC
   let taken = 0;
   return {
     enter(tooLong = () => tooManyEntries(maxBytes)) {
-      let own = 0;
+      let [own, ownBesides] = [0, 0];
       return {
-        take(bytes) {
+        take(bytes, besides = 0) {
           own += bytes;
           taken += bytes;
-          takenInAll += bytes;
+          ownBesides += besides;
+          takenInAll += bytes + besides;
           if (own <= UNCOUNTED_BYTES) return;
           if (own > maxBytes) throw tooLong();
           if (taken > maxBytes || takenInAll > maxBytesInAll)
@@ -45,8 +49,11 @@ export function createListingRoom(maxBytes = STORAGE_BYTES, maxBytesInAll = PROC
         },
         leave(bytes = own) {
           taken -= bytes;
-          takenInAll -= bytes;
           own -= bytes;
+          takenInAll -= bytes;
+          if (own > 0) return;
+          takenInAll -= ownBesides;
+          ownBesides = 0;
         },
       };
     },

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { memoryBytes } from '@wharf/pace';
 import { createLane, type Lane } from './lane.ts';
-import type { CallOptions } from './storage-driver.ts';
+import type { CallOptions, Entry } from './storage-driver.ts';
 
 /** What the names of long folders may take that are held at a time for one purpose, in bytes, and each of their letters: in a thread, on the way and here. */
 const ROOM_BYTES = memoryBytes() / 4;
@@ -55,4 +55,36 @@ export async function listInTurn<Result>(
     if (bytes === 0) throw error;
     return inTurn(bytes / LETTER_BYTES, options, () => list(options));
   }
+}
+
+/** A listing of one of several folders. */
+type List = (options: CallOptions) => AsyncIterable<Entry> | Promise<AsyncIterable<Entry>>;
+
+/**
+ * Tells what the names of all folders of a listing take before its first entry: whoever is told may end it, and list all of them anew.
+ *
+ * @param lists one for each folder. @returns what these are to be listed with. @throws what beforeNames throws
+ */
+export async function tellOfAllNames(lists: readonly List[], options: CallOptions): Promise<CallOptions> {
+  const { beforeNames, ...rest } = options;
+  if (!beforeNames || lists.length <= 1) return options;
+  let bytes = 0;
+  for (const list of lists) bytes += await longNamesOf(list, rest);
+  if (bytes > 0) beforeNames(bytes);
+  return rest;
+}
+
+/** What the names of a folder of this machine take, in bytes, none of which is read where they are many; 0 where they are few. */
+export async function longNamesOf(list: List, options: CallOptions): Promise<number> {
+  let bytes = 0;
+  const beforeNames = (told: number) => {
+    bytes = told;
+    throw new AppError('CANCELLED', 'nothing is listed yet');
+  };
+  try {
+    for await (const _first of await list({ ...options, beforeNames })) break;
+  } catch {
+    // What is wrong with it is said when it is listed.
+  }
+  return bytes;
 }

@@ -165,7 +165,7 @@ describe('the names of a folder', () => {
     onTestFinished(() => folder.close());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10_000 });
     onTestFinished(() => void vi.useRealTimers());
-    const reads = vi.spyOn(fs, 'readdirSync');
+    const reads = vi.spyOn(fs, 'opendirSync');
     onTestFinished(() => void vi.restoreAllMocks());
     const names = new SpelledNames();
     for (const count of [1, 2, 4]) {
@@ -182,7 +182,7 @@ describe('the names of a folder', () => {
     const { root } = await makeFolders();
     await mkdir(path.join(root, 'a/b'), { recursive: true });
     await writeFile(path.join(root, 'a/b/file'), 'text');
-    const reads = vi.spyOn(fs, 'readdirSync');
+    const reads = vi.spyOn(fs, 'opendirSync');
     onTestFinished(() => void vi.restoreAllMocks());
     const confined = new ConfinedRoot(root);
     confined.holdFolder(at('/a/b')).close();

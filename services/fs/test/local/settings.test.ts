@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
+import { DiskPool } from '../../src/drivers/local/disk-pool.ts';
+import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames } from './open-local.ts';
 
@@ -75,6 +79,26 @@ it('folder sizes are added up when that is wanted, and 0 else', async () => {
   expect(await (await openLocal(root)).stat(at('/a'))).toMatchObject({ sizeBytes: 0 });
 });
 
+it('a folder that goes between its listing and the look at its size counts as nothing, and the others are listed', async () => {
+  const { root } = await makeFolders();
+  const settings = { rootPath: root, recycleBinPath: undefined, addsUpFolders: true, showsHidden: true, folderMode: 0o755 };
+  const disk = new DiskPool(settings);
+  const call = disk.call.bind(disk);
+  vi.spyOn(disk, 'call').mockImplementation(async (operation, values, ...rest) => {
+    if (operation === 'addUp') await rm(path.join(root, 'goes'), { recursive: true, force: true });
+    return call(operation, values, ...rest);
+  });
+  const driver = await LocalDriver.open(settings, {}, disk);
+  onTestFinished(() => driver.close());
+  for (const name of ['goes', 'stays']) await mkdir(path.join(root, name));
+  await writeFile(path.join(root, 'stays/file'), 'text');
+  const entries = await Array.fromAsync(driver.list(at('/')));
+  expect(entries.map(({ name, sizeBytes }) => [name, sizeBytes])).toEqual([
+    ['goes', 0],
+    ['stays', 4],
+  ]);
+});
+
 describe('with a recycle bin', () => {
   it('removed entries move there, and a taken name gets the time behind it', async () => {
     const { base, root } = await makeFolders();
@@ -97,6 +121,20 @@ describe('with a recycle bin', () => {
     expect(names[3]).toBe('folder');
     expect(names[4]).toMatch(/^folder_\d{14}$/);
     expect(await readdir(path.join(bin, 'folder'))).toEqual(['inner']);
+  });
+
+  it('whether a folder is empty is found without its names, which may be more than a thread holds', async () => {
+    const { base, root } = await makeFolders();
+    const bin = path.join(base, 'bin');
+    const disk = createDiskOperations({ rootPath: root, recycleBinPath: bin, addsUpFolders: false, showsHidden: true, folderMode: 0o755 });
+    for (const name of ['a', 'b', 'c']) await mkdir(path.join(root, 'folder', name), { recursive: true });
+    const reading = vi.spyOn(fs, 'readdirSync');
+    onTestFinished(() => reading.mockRestore());
+    await expect(disk.remove(new AbortController().signal, at('/folder'), false)).rejects.toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+    expect(reading).not.toHaveBeenCalled();
+    for (const name of ['a', 'b', 'c']) await rmdir(path.join(root, 'folder', name));
+    await disk.remove(new AbortController().signal, at('/folder'), false);
+    expect(await readdir(bin)).toEqual(['folder']);
   });
 
   it('inside the root, what is in it is deleted, and a folder around it stays', async () => {

@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { tellOfAllNames } from '../../driver-contract/long-listings.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import {
@@ -144,7 +145,8 @@ class AliasDriver implements StorageDriver {
     }
     using seen = new NameSet();
     const pace = createPace(options.signal);
-    const call = where.group.places.length > 1 ? await tellOfNames(where, options) : options;
+    const lists = where.group.places.map((place) => async (own: CallOptions) => (await place.driver()).list(where.path, own));
+    const call = await tellOfAllNames(lists, options);
     let isFound = false;
     for (const place of where.group.places) {
       const driver = await place.driver();
@@ -605,28 +607,4 @@ function isPassedOver(error: unknown): boolean {
 
 function folderNamed(name: EntryName): Entry {
   return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
-}
-
-/** Tells what the names of all folders of a listing take before its first entry: whoever is told may end it, and list all of them anew. */
-async function tellOfNames({ group, path }: Where, { beforeNames, ...options }: CallOptions): Promise<CallOptions> {
-  if (!beforeNames) return options;
-  let bytes = 0;
-  for (const place of group.places) bytes += await longNamesOf(place, path, options);
-  if (bytes > 0) beforeNames(bytes);
-  return options;
-}
-
-/** What the names of a folder of this machine take, in bytes, none of which is read where they are many; 0 where they are few. */
-async function longNamesOf(place: Place, path: MountPath, options: CallOptions): Promise<number> {
-  let bytes = 0;
-  const beforeNames = (told: number) => {
-    bytes = told;
-    throw storageError('CANCELLED');
-  };
-  try {
-    for await (const _first of (await place.driver()).list(path, { ...options, beforeNames })) break;
-  } catch {
-    // What is wrong with it is said when it is listed.
-  }
-  return bytes;
 }

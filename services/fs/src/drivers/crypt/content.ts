@@ -1,24 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { takeBatchRoom } from '../../driver-contract/batches.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { CIPHERS } from './cipher-pool.ts';
 import { BLOCK_BYTES, HEADER_BYTES, MAGIC, NONCE_BYTES, SEALED_BLOCK_BYTES } from './format.ts';
+import type { CipherTask } from './run-task.ts';
 
-/** Blocks that go to a thread together. */
-const BATCH_BLOCKS = 4;
-/** Batches of one transfer that are under way. */
-const AHEAD = 3;
+/** How a transfer goes to the threads: so many blocks together, and so many of these under way. With the one that its reader has they are a MiB at most. */
+const QUICK = { blocks: 4, ahead: 3 } as const;
+/** Where others have all the room for that: whoever takes nothing holds it for minutes. */
+const SMALL = { blocks: 1, ahead: 1 } as const;
 
 /** Content as it is stored. The memory of a piece of `content` is not used once the next one is asked for. */
 export async function* sealed(content: AsyncIterable<Uint8Array>, key: Uint8Array): AsyncGenerator<Uint8Array, void> {
   const nonce = Uint8Array.from(randomBytes(NONCE_BYTES));
   yield Buffer.concat([MAGIC, nonce]);
-  let firstBlock = 0;
-  yield* inOrder(batchesOf(content, BLOCK_BYTES), (bytes) => {
-    const task = { seals: true, key, nonce, firstBlock, bytes };
-    firstBlock += BATCH_BLOCKS;
-    return CIPHERS.run(task);
-  });
+  yield* throughThreads(content, { seals: true, key, nonce, firstBlock: 0 });
 }
 
 export interface OpenedOptions extends CallOptions {
@@ -34,14 +31,9 @@ export interface OpenedOptions extends CallOptions {
 
 /** The clear text of stored blocks. @throws AppError CONTENT_CORRUPT: a block is not what was sealed */
 export async function* opened(blocks: AsyncIterable<Uint8Array>, options: OpenedOptions): AsyncGenerator<Uint8Array, void> {
-  const { key, nonce, signal } = options;
-  let { firstBlock, skipBytes: skip, lengthBytes: missing = Number.POSITIVE_INFINITY } = options;
-  const clear = inOrder(batchesOf(blocks, SEALED_BLOCK_BYTES), (bytes) => {
-    const task = { seals: false, key, nonce, firstBlock, bytes };
-    firstBlock += BATCH_BLOCKS;
-    return CIPHERS.run(task);
-  });
-  for await (const bytes of clear) {
+  const { key, nonce, firstBlock, signal } = options;
+  let { skipBytes: skip, lengthBytes: missing = Number.POSITIVE_INFINITY } = options;
+  for await (const bytes of throughThreads(blocks, { seals: false, key, nonce, firstBlock })) {
     throwIfAborted(signal);
     const piece = bytes.subarray(skip, Math.min(bytes.byteLength, skip + missing));
     skip = 0;
@@ -90,9 +82,26 @@ async function* restOf(first: Uint8Array, pieces: AsyncIterator<Uint8Array>): As
   }
 }
 
-/** The same bytes in memory of their own, in batches of whole blocks; the last one has what is left. */
-async function* batchesOf(content: AsyncIterable<Uint8Array>, blockBytes: number): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  let batch = new Uint8Array(BATCH_BLOCKS * blockBytes);
+/** @param first of the blocks */
+async function* throughThreads(content: AsyncIterable<Uint8Array>, first: Omit<CipherTask, 'bytes'>): AsyncGenerator<Uint8Array, void> {
+  const leave = takeBatchRoom();
+  try {
+    const { blocks, ahead } = leave ? QUICK : SMALL;
+    let { firstBlock } = first;
+    const batches = batchesOf(content, blocks * (first.seals ? BLOCK_BYTES : SEALED_BLOCK_BYTES));
+    yield* inOrder(batches, ahead, (bytes) => {
+      const task = { ...first, firstBlock, bytes };
+      firstBlock += blocks;
+      return CIPHERS.run(task);
+    });
+  } finally {
+    leave?.();
+  }
+}
+
+/** The same bytes in memory of their own, in batches of so many; the last one has what is left. */
+async function* batchesOf(content: AsyncIterable<Uint8Array>, batchBytes: number): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  let batch = new Uint8Array(batchBytes);
   let length = 0;
   for await (const piece of content) {
     for (let at = 0; at < piece.byteLength; ) {
@@ -102,7 +111,7 @@ async function* batchesOf(content: AsyncIterable<Uint8Array>, blockBytes: number
       at += part.byteLength;
       if (length < batch.byteLength) continue;
       yield batch;
-      batch = new Uint8Array(BATCH_BLOCKS * blockBytes);
+      batch = new Uint8Array(batchBytes);
       length = 0;
     }
   }
@@ -112,6 +121,7 @@ async function* batchesOf(content: AsyncIterable<Uint8Array>, blockBytes: number
 /** Works on some items ahead; results come in the order of the items. */
 async function* inOrder<Item, Result>(
   items: AsyncGenerator<Item, void>,
+  ahead: number,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result, void> {
   const underWay: Promise<Result>[] = [];
@@ -121,7 +131,7 @@ async function* inOrder<Item, Result>(
       // It is waited for in its turn, or nobody asks for it any more.
       result.catch(() => undefined);
       underWay.push(result);
-      if (underWay.length >= AHEAD) yield (await underWay.shift()) as Result;
+      if (underWay.length >= ahead) yield (await underWay.shift()) as Result;
     }
     while (underWay.length > 0) yield (await underWay.shift()) as Result;
   } finally {

@@ -1,6 +1,7 @@
 import { MOUNT_ROOT } from '@wharf/paths';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { BATCH_BYTES, BIG_PIECES_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { at, collect, entriesIn, namesIn, pattern, put, refuses } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -111,6 +112,41 @@ describe('crypt: content', () => {
     await refuses('CONTENT_CORRUPT', read('/odd', { offsetBytes: 150_000 }));
     await refuses('RANGE_NOT_SATISFIABLE', read('/f', { offsetBytes: 10_000_000 }));
     expect((await read('/f')).equals(pattern(200_000))).toBe(true);
+  });
+
+  it('whoever takes nothing holds little where others have the room for more', async () => {
+    const inner = new MemoryDriver();
+    const driver = await openOver(inner);
+    const content = pattern(1_000_000);
+    await put(driver, '/f', content);
+    let taken = 0;
+    const read = inner.read.bind(inner);
+    vi.spyOn(inner, 'read').mockImplementation(async (...call) => {
+      const opened = await read(...call);
+      const counted = async function* () {
+        for await (const piece of opened) {
+          taken += piece.byteLength;
+          yield piece;
+        }
+      };
+      return { entry: opened.entry, [Symbol.asyncIterator]: counted };
+    });
+    const takenForOne = async () => {
+      taken = 0;
+      for await (const _ of await driver.read(at('/f'))) return taken;
+      return taken;
+    };
+    expect(await takenForOne()).toBeGreaterThan(700_000);
+    const batches = Array.from({ length: BIG_PIECES_BYTES / BATCH_BYTES }, () => takeBatch());
+    try {
+      expect(batches.every(({ byteLength }) => byteLength === BATCH_BYTES)).toBe(true);
+      expect(await takenForOne()).toBeLessThan(140_000);
+      expect((await collect(await driver.read(at('/f')))).equals(content)).toBe(true);
+      await put(driver, '/g', content);
+    } finally {
+      for (const batch of batches) giveBackBatch(batch);
+    }
+    expect((await collect(await driver.read(at('/g')))).equals(content)).toBe(true);
   });
 });
 

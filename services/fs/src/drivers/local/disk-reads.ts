@@ -9,7 +9,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
-import { namesIn } from './names-in.ts';
+import { direntsOf, namesIn } from './names-in.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 
@@ -178,9 +178,9 @@ export class DiskReads {
     return { stats: packOne(stats, false), hostPath: realPath };
   }
 
-  /** What all files below a folder hold together, in bytes. Links count as nothing. */
+  /** What all files below a folder hold together, in bytes. Links count as nothing, and so does a folder that is gone since it was listed, or closed to us. */
   addUp(path: MountPath, signal: AbortSignal): Promise<number> {
-    return this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal);
+    return orNothing(() => this.#addUpBelow(path, (_name, stats) => (stats.isFile() ? stats.size : 0), signal));
   }
 
   /** What a copy of an entry takes of its disk, with all that is in it, hidden or not. */
@@ -301,16 +301,6 @@ function readInto(fd: number, bytes: Uint8Array, start = 0): number {
   return bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
 }
 
-/** Some at a time: of a long folder all of them take more than its names. */
-function* direntsOf(folder: string): Generator<fs.Dirent, void> {
-  const open = fs.opendirSync(folder, { bufferSize: 1_024 });
-  try {
-    for (let dirent = open.readSync(); dirent !== null; dirent = open.readSync()) yield dirent;
-  } finally {
-    open.closeSync();
-  }
-}
-
 /** In order. A folder that changes while it is read some at a time may tell one twice. */
 function eachOnce<Name extends string>(names: Name[]): Name[] {
   return sortNames(names).filter((name, index, sorted) => name !== sorted[index - 1]);
@@ -360,15 +350,15 @@ async function addUpFolder(chain: FolderChain, bytesOf: BytesOf, pace: Pace): Pr
     const bytes = stats && bytesOf(name.toString(), stats);
     if (stats === undefined || bytes === undefined) continue;
     sum += bytes;
-    if (stats.isDirectory()) sum += await addUpChild(chain, name, bytesOf, pace);
+    if (stats.isDirectory()) sum += await orNothing(() => chain.within(name, () => addUpFolder(chain, bytesOf, pace)));
   }
   return sum;
 }
 
-/** A folder that is gone or closed to us counts as nothing. */
-async function addUpChild(chain: FolderChain, name: Buffer, bytesOf: BytesOf, pace: Pace): Promise<number> {
+/** Of a folder that the system does not let us into, or that is gone. */
+async function orNothing(addUp: () => Promise<number>): Promise<number> {
   try {
-    return await chain.within(name, () => addUpFolder(chain, bytesOf, pace));
+    return await addUp();
   } catch (error) {
     if (AppError.is(error) || systemCodeOf(error) === undefined) throw error;
     return 0;

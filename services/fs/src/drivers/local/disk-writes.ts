@@ -9,6 +9,7 @@ import { carriedLink, hasLinkOut } from './disk-links.ts';
 import { type DiskFailure, diskFailure, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
 import { monotonicMs } from './monotonic.ts';
+import { direntsOf } from './names-in.ts';
 import { type PackedEntry, packOne, unpackOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import { isKeptName } from './probe-names.ts';
@@ -239,7 +240,7 @@ export class DiskWrites {
         requireUnchanged(onlyIf, unpackOne(path, packOne(isLink ? (this.#root.statTarget(place) ?? stats) : stats, isLink)));
         removeAside(this.#root, folder, { name, seen: stats }, (aside) => (isForBin ? this.#bin?.take(aside, name) : fs.unlinkSync(aside)));
       } else if (isForBin) {
-        if (stats.isDirectory() && !recursive && fs.readdirSync(place).length > 0) throw storageError('DIRECTORY_NOT_EMPTY');
+        if (stats.isDirectory() && !recursive && !isEmpty(place)) throw storageError('DIRECTORY_NOT_EMPTY');
         this.#bin?.take(place, name);
       } else if (!stats.isDirectory()) fs.unlinkSync(place);
       else if (recursive) await removeTree(place, signal);
@@ -432,6 +433,11 @@ function moveTo(from: string, stats: fs.Stats, to: string, overwrite: boolean): 
   if (overwrite) renameOver(from, to);
   else if (stats.isDirectory()) placeFolderExclusively(from, to);
   else placeExclusively(from, to);
+}
+
+function isEmpty(folder: string): boolean {
+  for (const _first of direntsOf(folder)) return false;
+  return true;
 }
 
 function renameOver(from: string, to: string): void {

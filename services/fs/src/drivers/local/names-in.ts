@@ -64,6 +64,16 @@ function packNames(names: readonly Buffer[]): Buffer {
   return Buffer.concat(names.flatMap((name) => [name, SLASH]));
 }
 
+/** What is in a folder, some at a time: of a long one all entries take more than their names, and these more than the heap of a thread may have. */
+export function* direntsOf(folder: string): Generator<fs.Dirent, void> {
+  const open = fs.opendirSync(folder, { bufferSize: 1_024 });
+  try {
+    for (let dirent = open.readSync(); dirent !== null; dirent = open.readSync()) yield dirent;
+  } finally {
+    open.closeSync();
+  }
+}
+
 function tooMuch(): AppError {
   return new AppError(
     'OVERLOADED',

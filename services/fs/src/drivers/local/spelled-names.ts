@@ -1,5 +1,6 @@
-import fs from 'node:fs';
+import type fs from 'node:fs';
 import { KeptNames } from '../../driver-contract/folding.ts';
+import { direntsOf } from './names-in.ts';
 
 /** A folder that is held. */
 interface Folder {
@@ -7,17 +8,34 @@ interface Folder {
   stat(): fs.BigIntStats;
 }
 
+/** The names of a folder that has more letters in them are not gathered: they would not be kept, and each look of a thread would fill its heap with them. */
+const MOST_LETTERS = 4 * 1024 * 1024;
+
 /** The names in folders of a disk that folds names, as they are spelled there. Names of settled folders are kept. Blocks. */
 export class SpelledNames {
   readonly #kept = new KeptNames();
+  readonly #mostLetters: number;
+
+  /** @param mostLetters another number than the standard one is given by tests only */
+  constructor(mostLetters = MOST_LETTERS) {
+    this.#mostLetters = mostLetters;
+  }
 
   /** Places in `names` of those that the folder does not have, or has in another spelling. @throws errors of the system */
   absentIn(folder: Folder, names: readonly string[]): number[] {
     const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = folder.stat();
     const version = `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
     if (this.#kept.hasAll(version, names)) return [];
-    const present = new Set(fs.readdirSync(folder.prefix));
-    this.#kept.keep(version, present, Number(ctimeMs));
-    return names.flatMap((name, index) => (present.has(name) ? [] : [index]));
+    const absent = new Set(names);
+    let present: Set<string> | undefined = new Set();
+    let letters = 0;
+    for (const { name } of direntsOf(folder.prefix)) {
+      absent.delete(name);
+      letters += name.length;
+      if (letters > this.#mostLetters) present = undefined;
+      present?.add(name);
+    }
+    if (present) this.#kept.keep(version, present, Number(ctimeMs));
+    return names.flatMap((name, index) => (absent.has(name) ? [index] : []));
   }
 }

@@ -4,6 +4,7 @@ import {
   baseName,
   childPath,
   type EntryName,
+  hasRoomFor,
   MOUNT_ROOT,
   type MountPath,
   parentPath,
@@ -13,9 +14,9 @@ import {
 } from '@wharf/paths';
 import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
-import { createLane } from '../../driver-contract/lane.ts';
+import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type ListingRoom, listedBytes } from '../../driver-contract/listing-room.ts';
-import { listInTurn } from '../../driver-contract/long-listings.ts';
+import { listInTurn, longNamesOf } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -33,6 +34,8 @@ interface Place {
 interface Group {
   readonly name: EntryName;
   readonly places: readonly Place[];
+  /** For looks that list: of a server that is silent no more places of all are held than this has. */
+  readonly looks: Lane;
 }
 
 /** An entry, and the folder of the tree that it is in. */
@@ -43,10 +46,13 @@ interface Source {
 
 /** Of a folder with more entries a look holds, and remembers, only what it is for. */
 const MAX_HELD = 2_000;
+/** What an entry and what is shown of it take beside what a driver holds of it, in bytes. Measured. */
+const OBJECTS_BYTES = 400;
 /** What such looks found is remembered beside so many others. */
 const FEW_NAMES = 1_000;
-/** Looks that list folders at a time, in all and for one caller. */
+/** Looks that list folders at a time, in all and for one caller, of one group and of all groups. */
 const LOOKS = { size: 4, share: 2, waitMs: 30_000 } as const;
+const ALL_LOOKS = { size: 16, share: 8, waitMs: 30_000 } as const;
 interface Bound {
   readonly most: number;
   readonly decides: (entry: Entry) => boolean;
@@ -67,7 +73,7 @@ export async function openStrm(settings: StrmSettings, context: OpenContext): Pr
         opened.push(driver);
         places.push({ path, driver });
       }
-      groups.push({ name, places });
+      groups.push({ name, places, looks: createLane(LOOKS) });
     }
     return new StrmDriver(groups, settings, context);
   } catch (error) {
@@ -94,7 +100,7 @@ class StrmDriver implements StorageDriver {
   readonly #room: ListingRoom;
   /** Where to look for the file behind a name. Each look is still made below. */
   readonly #known = new KnownFolders<Map<EntryName, Shown<Source>>>();
-  readonly #looks = createLane(LOOKS);
+  readonly #looks = createLane(ALL_LOOKS);
   #isClosed = false;
 
   constructor(groups: readonly Group[], settings: StrmSettings, { site, listingRoom }: Pick<OpenContext, 'site' | 'listingRoom'>) {
@@ -120,13 +126,15 @@ class StrmDriver implements StorageDriver {
     if (directory !== MOUNT_ROOT && !(await this.#isFolder(directory, options))) throw storageError('NOT_A_DIRECTORY');
     const share = this.#room.enter();
     try {
-      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry)) });
+      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry), OBJECTS_BYTES) });
       const shown = await shownNames([...sources.values()], this.#settings, options.signal);
       this.#known.set(directory, shown);
       const signer = await this.#signer();
       const pace = createPace(options.signal);
       for (const each of shown.values()) {
         await pace.step();
+        // No path leads there.
+        if (!hasRoomFor(directory, each.name)) continue;
         yield this.#describe(childPath(directory, each.name), each, signer);
       }
     } finally {
@@ -224,41 +232,54 @@ class StrmDriver implements StorageDriver {
 
   /** What is shown by one name. Of a large folder only what decides about it is held: whoever may look, may look a hundred times at once. */
   async #lookUp(folder: MountPath, name: EntryName, options: CallOptions): Promise<Shown<Source> | undefined> {
-    return this.#looks.run(options, async () => {
-      const known = this.#known.get(folder);
-      const before = known?.get(name);
-      if (before && (await this.#still(folder, before.source, options))) return before;
-      const bound = { most: MAX_HELD, decides: decidersOf(name, this.#settings) };
-      const { sources, isWhole } = await listInTurn(options, (turn) => this.#sourcesIn(folder, turn, { bound }));
-      const shown = await shownNames([...sources.values()], this.#settings, options.signal);
-      const found = shown.get(name);
-      if (isWhole) this.#known.set(folder, shown);
-      else if (found && (known?.size ?? 0) < FEW_NAMES) this.#known.set(folder, new Map([...(known ?? []), [name, found]]));
-      return found;
-    });
+    const look = () => this.#looks.run(options, () => this.#lookInTurn(folder, name, options));
+    return this.#groupOf(folder)?.looks.run(options, look);
+  }
+
+  async #lookInTurn(folder: MountPath, name: EntryName, options: CallOptions): Promise<Shown<Source> | undefined> {
+    const known = this.#known.get(folder);
+    const before = known?.get(name);
+    if (before && (await this.#still(folder, before.source, options))) return before;
+    const bound = { most: MAX_HELD, decides: decidersOf(name, this.#settings) };
+    const { sources, isWhole } = await listInTurn(options, (turn) => this.#sourcesIn(folder, turn, { bound }));
+    const shown = await shownNames([...sources.values()], this.#settings, options.signal);
+    const found = shown.get(name);
+    if (isWhole) this.#known.set(folder, shown);
+    else if (found && (known?.size ?? 0) < FEW_NAMES) this.#known.set(folder, new Map([...(known ?? []), [name, found]]));
+    return found;
   }
 
   /**
    * What is in a folder; of several that have an entry of one name, the first one's.
    *
-   * @param options.bound where there are more entries than `most`, those that decide are held
+   * @param how.bound where there are more entries than `most`, those that decide are held
    * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY; what onHeld throws
    */
   async #sourcesIn(
     folder: MountPath,
-    call: CallOptions,
+    options: CallOptions,
     { bound, onHeld }: { readonly bound?: Bound; readonly onHeld?: (entry: Entry) => void },
   ): Promise<{ readonly sources: ReadonlyMap<EntryName, Source>; readonly isWhole: boolean }> {
     const sources = new Map<EntryName, Source>();
+    const places = this.#placesOf(folder);
+    const below = this.#inside(folder);
+    const listIn = ({ driver }: Place, own: CallOptions) => driver.list(below, own);
+    const { beforeNames, ...rest } = options;
+    let told = 0;
+    const beforeOwnNames = (bytes: number) => {
+      told = bytes;
+      throw storageError('CANCELLED');
+    };
+    const call = beforeNames ? { ...rest, beforeNames: beforeOwnNames } : rest;
     const pace = createPace(call.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
     let isFound = false;
     let isWhole = true;
-    for (const place of this.#placesOf(folder)) {
+    for (const [index, place] of places.entries()) {
       try {
-        for await (const entry of place.driver.list(this.#inside(folder), call)) {
+        for await (const entry of listIn(place, call)) {
           await pace.step();
-          if (sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
+          if (!hasRoomFor(below, entry.name) || sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
           onHeld?.(entry);
           sources.set(entry.name, { place, entry });
           if (!bound || !isWhole || sources.size <= bound.most) continue;
@@ -267,6 +288,12 @@ class StrmDriver implements StorageDriver {
         }
         isFound = true;
       } catch (error) {
+        if (beforeNames && told > 0) {
+          // This one is long, and those behind it may be: whoever is told waits for the room of all.
+          for (const next of places.slice(index + 1)) told += await longNamesOf((own) => listIn(next, own), rest);
+          beforeNames(told);
+          return this.#sourcesIn(folder, rest, { ...(bound && { bound }), ...(onHeld && { onHeld }) });
+        }
         if (!isMissing(error)) throw error;
         if (AppError.is(error, 'NOT_A_DIRECTORY')) failure = error;
       }
@@ -275,11 +302,15 @@ class StrmDriver implements StorageDriver {
     return { sources, isWhole };
   }
 
-  #placesOf(path: MountPath): readonly Place[] {
+  #groupOf(path: MountPath): Group | undefined {
     const [only] = this.#groups;
-    if (only && this.#groups.length === 1) return only.places;
+    if (only && this.#groups.length === 1) return only;
     const [name] = pathSegments(path);
-    return this.#groups.find((group) => group.name === name)?.places ?? [];
+    return this.#groups.find((group) => group.name === name);
+  }
+
+  #placesOf(path: MountPath): readonly Place[] {
+    return this.#groupOf(path)?.places ?? [];
   }
 
   /** A path in the folders of its group. */

@@ -58,7 +58,8 @@ export function decidersOf(name: string, kinds: Kinds): (entry: Entry) => boolea
     if (entry.name === name) return true;
     const stem = stemOf(entry.name);
     if (stem === undefined || !stems.has(stem)) return false;
-    return entry.name.endsWith(STRM) || (!entry.isDirectory && kinds.media.has(endingOf(entry.name)));
+    // A folder too: it hides what has its name in a folder behind it.
+    return entry.name.endsWith(STRM) || kinds.media.has(endingOf(entry.name));
   };
 }
 

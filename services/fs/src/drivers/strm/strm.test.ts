@@ -3,14 +3,17 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../memory/index.ts';
 import { strmDriver } from './index.ts';
 
+const MIB = 1024 * 1024;
+
 type Files = Readonly<Record<string, string>>;
 
 /** A storage over folders of the tree that hold these files. */
-async function opened(folders: Readonly<Record<string, Files>>, items: Record<string, unknown> = {}) {
+async function opened(folders: Readonly<Record<string, Files>>, items: Record<string, unknown> = {}, listingRoom = createListingRoom()) {
   const below = new Map<string, Required<StorageDriver>>();
   for (const [path, files] of Object.entries(folders)) {
     const driver = (await memoryDriver.open('{}')) as Required<StorageDriver>;
@@ -25,7 +28,7 @@ async function opened(folders: Readonly<Record<string, Files>>, items: Record<st
   const site = { url: 'https://own.example', signer: async () => (path: string) => `signed ${path}:0` };
   const defaults = Object.fromEntries(strmDriver.items.map((item) => [item.name, item.default]));
   const addition = JSON.stringify({ ...defaults, paths: Object.keys(folders).join('\n'), ...items });
-  const driver = await strmDriver.open(addition, { openMount, site });
+  const driver = await strmDriver.open(addition, { openMount, site, listingRoom });
   onTestFinished(() => driver.close());
   return { driver, below };
 }
@@ -210,6 +213,79 @@ it('of a long folder a look holds no names but its own, and one looks at a time'
   );
   expect(await Promise.all(looks)).toEqual(['a.strm', 'b.strm', 'ENTRY_NOT_FOUND']);
   expect(turn.most).toBe(1);
+});
+
+it('of several folders that are shown as one a look waits for the names of all, and who lists them is told of all', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } }, { paths: 'x:/m\nx:/n' });
+  const turn = { running: 0, most: 0 };
+  for (const [path, bytes] of [
+    ['/m', 1_000],
+    ['/n', 1e12],
+  ] as const) {
+    const inner = below.get(path) as Required<StorageDriver>;
+    const list = inner.list.bind(inner);
+    inner.list = async function* (directory, options) {
+      options?.beforeNames?.(bytes);
+      turn.running += 1;
+      turn.most = Math.max(turn.most, turn.running);
+      yield* list(directory, options);
+      turn.running -= 1;
+    };
+  }
+  const looks = ['/a.strm', '/b.strm', '/none.strm'].map((path) => driver.stat(at(path)).catch(() => undefined));
+  expect((await Promise.all(looks)).map((entry) => entry?.name)).toEqual(['a.strm', 'b.strm', undefined]);
+  expect(turn.most).toBe(1);
+  const tell = (bytes: number) => {
+    throw new Error(`told of ${bytes}`);
+  };
+  await expect(entriesIn(driver, '/', { beforeNames: tell })).rejects.toThrow(`told of ${1e12 + 1_000}`);
+});
+
+it('of several short folders each is listed once, whoever is to be told of long ones', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } }, { paths: 'x:/m\nx:/n' });
+  const lists = [...below.values()].map((inner) => vi.spyOn(inner, 'list'));
+  expect(await entriesIn(driver, '/', { beforeNames: () => undefined })).toHaveLength(2);
+  for (const list of lists) expect(list).toHaveBeenCalledTimes(1);
+});
+
+it('what listings hold counts among those of all storages as what it is, and is given back', async () => {
+  const files = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`/${index}.mkv`, '']));
+  const { driver } = await opened({ '/m': files }, {}, createListingRoom(4 * MIB, 4 * MIB));
+  const first = driver.list(at('/'))[Symbol.asyncIterator]();
+  await first.next();
+  await refuses('OVERLOADED', entriesIn(driver, '/'));
+  await first.return?.();
+  for (const _again of [1, 2]) expect(await namesIn(driver, '/')).toHaveLength(5_000);
+});
+
+it('of a deep folder what no path leads to is left out, and all else is listed', async () => {
+  const folder = `${`/${'d'.repeat(249)}`.repeat(16)}/${'e'.repeat(89)}`;
+  const { driver } = await opened({ '/m': { [`${folder}/a.mkv`]: '1', [`${folder}/b.srt`]: '2' } });
+  expect(await namesIn(driver, folder)).toEqual(['b.srt']);
+});
+
+it('looks in a folder whose server is silent keep nobody from the others', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' }, '/n': { '/b.mkv': '2' } });
+  const [silent, other] = [Promise.withResolvers<void>(), below.get('/n') as Required<StorageDriver>];
+  let asked = 0;
+  (below.get('/m') as Required<StorageDriver>).list = async function* () {
+    asked += 1;
+    await silent.promise;
+    yield* other.list(at('/'));
+  };
+  const looks = [1, 2, 3, 4, 5, 6].map((user) => driver.stat(at(`/m/${user}.strm`), { caller: `user ${user}` }).catch(() => undefined));
+  await vi.waitFor(() => expect(asked).toBe(4));
+  expect(await driver.stat(at('/n/b.strm'))).toMatchObject({ name: 'b.strm' });
+  silent.resolve();
+  await Promise.all(looks);
+});
+
+it('of a large folder a file is not shown by a look either where a folder before it has its name', async () => {
+  const many = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`/${index}.mkv`, '']));
+  const { driver, below } = await opened({ '/m': many, '/n': { '/film.mkv': '1' } }, { paths: 'x:/m\nx:/n' });
+  await (below.get('/m') as Required<StorageDriver>).makeDirectory(at('/film.mkv'));
+  await refuses('ENTRY_NOT_FOUND', driver.stat(at('/film.strm')));
+  expect(await namesIn(driver, '/')).not.toContain('film.strm');
 });
 
 it('a folder that takes too much to be shown is not listed, and its files are found', async () => {
