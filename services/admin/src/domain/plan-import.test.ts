@@ -1,5 +1,5 @@
 import { countTurns } from '@wharf/harness';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
 import { type ConfigurationState, documentText, type ExportedUser, splitConfiguration } from './export-document.ts';
@@ -58,6 +58,8 @@ const state = (rest: Partial<ConfigurationState> = {}) => ({
 });
 const empty = () => state({ settings: [], users: [person(1, 'admin', 2), person(2, 'guest', 1)], storages: [], rules: [] });
 const fileOf = (from: ConfigurationState) => documentText(splitConfiguration(from).open, new Date(0), undefined);
+const backup = (rest: Record<string, unknown>) =>
+  readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
 const outcomes = (plan: Awaited<ReturnType<typeof planImport>>) =>
   [...plan.settled, ...[...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record)]
     .filter(({ kind, outcome }) => kind !== 'setting' || outcome !== 'unchanged')
@@ -207,9 +209,6 @@ describe('an exported configuration', () => {
 });
 
 describe('a backup of the family', () => {
-  const backup = (rest: Record<string, unknown>) =>
-    readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
-
   it('is read with all that its clients write', async () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
     const plan = await planImport(
@@ -341,6 +340,44 @@ describe('a file of very many records', () => {
     const gone = new AbortController();
     setImmediate(() => gone.abort());
     await expect(readDocument(json, gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+});
+
+describe('a storage of very many items', () => {
+  const additionOf = (prefix: string, count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1])));
+  /** How many elements of lists are looked at for one that is looked for. */
+  const looksFor = async (addition: string) => {
+    const omitted = ['secret_access_key', ...Array.from({ length: 4_000 }, (_, index) => `omitted-${index}`)];
+    const document = await backup({ storages: [{ mount_path: '/s3', driver: 'S3', addition, omitted }] });
+    const there = storage({ addition: `{"secret_access_key":"canary",${additionOf('there-', 4_000).slice(1)}` });
+    const includes = vi.spyOn(Array.prototype, 'includes');
+    const plan = await planImport(document, undefined, state({ settings: [], rules: [], storages: [there] }));
+    const looks = includes.mock.contexts.reduce<number>((sum, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
+    includes.mockRestore();
+    return { looks, outcome: outcomes(plan)[0]?.[2] };
+  };
+
+  it('is compared with the one that is there by one look at each', async () => {
+    const { looks, outcome } = await looksFor(additionOf('given-', 4_000));
+    expect(outcome).toBe('updated');
+    expect(looks).toBeLessThan(20_000);
+  });
+
+  it('is not compared where it is too long to be taken', async () => {
+    const { looks, outcome } = await looksFor(additionOf('given-', 40_000));
+    expect(outcome).toBe('failed');
+    expect(looks).toBeLessThan(20_000);
+  });
+
+  it('keeps its secret where the text of its items leaves that out, and none that the text has', async () => {
+    const planOf = async (addition: string) => {
+      const omitted = ['secret_access_key', 'endpoint'];
+      return planImport(await backup({ storages: [{ ...NO_STORAGE, addition, omitted }] }), undefined, state());
+    };
+    expect(outcomes(await planOf('{"bucket":"b"}')).at(-1)).toEqual(['storage', '/s3', 'unchanged', '']);
+    const elsewhere = await planOf('{"bucket":"b","endpoint":"https://elsewhere.invalid"}');
+    expect(elsewhere.storages[0]?.fields.addition).not.toContain('canary');
   });
 });
 
