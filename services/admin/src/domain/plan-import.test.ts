@@ -1,8 +1,9 @@
 import { countTurns } from '@wharf/harness';
+import { createPace } from '@wharf/pace';
 import { describe, expect, it, vi } from 'vitest';
 import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
-import { type ConfigurationState, documentText, type ExportedUser, splitConfiguration } from './export-document.ts';
+import { type ConfigurationState, documentPieces, type ExportedUser, secretsOf } from './export-document.ts';
 import { planImport } from './plan-import.ts';
 import { parseRuleFields, type Rule } from './rule.ts';
 import { toolItems } from './setting-items.ts';
@@ -57,7 +58,8 @@ const state = (rest: Partial<ConfigurationState> = {}) => ({
   ...rest,
 });
 const empty = () => state({ settings: [], users: [person(1, 'admin', 2), person(2, 'guest', 1)], storages: [], rules: [] });
-const fileOf = (from: ConfigurationState) => documentText(splitConfiguration(from).open, new Date(0), undefined);
+const fileOf = async (from: ConfigurationState) =>
+  (await Array.fromAsync(documentPieces(from, new Date(0), undefined, createPace()))).join('');
 const backup = (rest: Record<string, unknown>) =>
   readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
 const outcomes = (plan: Awaited<ReturnType<typeof planImport>>) =>
@@ -66,8 +68,8 @@ const outcomes = (plan: Awaited<ReturnType<typeof planImport>>) =>
     .map(({ kind, name, outcome, note }) => [kind, name, outcome, note]);
 
 describe('an exported configuration', () => {
-  it('has no secret in clear, and says so', () => {
-    const file = fileOf(state());
+  it('has no secret in clear, and says so', async () => {
+    const file = await fileOf(state());
     expect(file).not.toContain('canary');
     expect(JSON.parse(file)).toMatchObject({ format: 'wharf-configuration', version: 1, secrets: 'omitted', note: expect.any(String) });
   });
@@ -91,12 +93,12 @@ describe('an exported configuration', () => {
     ]);
   });
 
-  it('hides all of a storage whose driver nobody knows', () => {
-    expect(fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
+  it('hides all of a storage whose driver nobody knows', async () => {
+    expect(await fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
   });
 
   it('changes nothing where it comes from', async () => {
-    expect(outcomes(await planImport(await readDocument(fileOf(state())), undefined, state()))).toEqual([
+    expect(outcomes(await planImport(await readDocument(await fileOf(state())), undefined, state()))).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['user', 'ann', 'unchanged', ''],
@@ -106,7 +108,7 @@ describe('an exported configuration', () => {
   });
 
   it('makes all of it elsewhere, closed where a secret is missing, and says what is', async () => {
-    const plan = await planImport(await readDocument(fileOf(state())), undefined, empty());
+    const plan = await planImport(await readDocument(await fileOf(state())), undefined, empty());
     expect(outcomes(plan)).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
@@ -120,8 +122,8 @@ describe('an exported configuration', () => {
   });
 
   it('brings the secrets with it that were encrypted', async () => {
-    const { open, secrets } = splitConfiguration(state());
-    const plan = await planImport(await readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
+    const secrets = await secretsOf(state(), createPace());
+    const plan = await planImport(await readDocument(await fileOf(state())), secrets, empty());
     expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
     expect(plan.rules[0]?.fields.password).toBe('canary');
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', 'canary']);
@@ -129,7 +131,7 @@ describe('an exported configuration', () => {
 
   it('keeps the secrets that are there when it changes a storage or a rule', async () => {
     const changed = state({ storages: [storage({ remark: 'new' })], rules: [rule({ hide: 'x' })] });
-    const plan = await planImport(await readDocument(fileOf(changed)), undefined, state());
+    const plan = await planImport(await readDocument(await fileOf(changed)), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
     expect(plan.rules[0]?.record.note).toBe('');
@@ -141,7 +143,7 @@ describe('an exported configuration', () => {
     ['less security', '{"bucket":"b","tls_insecure_skip_verify":true,"secret_access_key":"x"}'],
   ])('keeps no secret of a storage that the file leads to %s', async (_what, addition) => {
     const present = '{"bucket":"b","secret_access_key":"canary"}';
-    const file = fileOf(state({ storages: [storage({ addition })] }));
+    const file = await fileOf(state({ storages: [storage({ addition })] }));
     const plan = await planImport(await readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
     expect(JSON.stringify(plan)).not.toContain('canary');
     expect(outcomes(plan)).toContainEqual([
@@ -193,7 +195,7 @@ describe('an exported configuration', () => {
 
   it('keeps them where only the folder is another one', async () => {
     const moved = storage({ addition: '{"bucket":"b","root_folder_path":"/x","secret_access_key":"x"}' });
-    const plan = await planImport(await readDocument(fileOf(state({ storages: [moved] }))), undefined, state());
+    const plan = await planImport(await readDocument(await fileOf(state({ storages: [moved] }))), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toMatchObject({ root_folder_path: '/x', secret_access_key: 'canary' });
   });
 
@@ -203,7 +205,7 @@ describe('an exported configuration', () => {
     const rules = Array.from({ length: 3_000 }, (_, index) =>
       rule({ path: `/${index}`, hide: `${'\\pL'.repeat(50)}${index}`, read_users: [] }),
     );
-    const document = await readDocument(fileOf(state({ rules })));
+    const document = await readDocument(await fileOf(state({ rules })));
     await expect(planImport(document, undefined, state(), gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });
