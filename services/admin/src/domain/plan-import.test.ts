@@ -5,19 +5,17 @@ import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
 import { type ConfigurationState, documentPieces, type ExportedUser, secretsOf } from './export-document.ts';
 import { planImport } from './plan-import.ts';
-import { parseRuleFields, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { toolItems } from './setting-items.ts';
 import { parseStorageFields, type Storage } from './storage.ts';
+import { ruleFields } from './testing/fields.ts';
 
 const NO_STORAGE = parseStorageFields({
   ...{ mount_path: '/s3', driver: 'S3', order: 1, cache_expiration: 30, custom_cache_policies: '', remark: '', addition: '{}' },
   ...{ disabled: false, disable_index: false, enable_sign: true, order_by: 'name', order_direction: 'asc', extract_folder: 'front' },
   ...{ web_proxy: false, webdav_policy: 'native_proxy', proxy_range: false, down_proxy_url: '', disable_proxy_sign: false },
 });
-const NO_RULE = parseRuleFields({
-  ...{ path: '/s3/room', password: '', p_sub: true, write: false, w_sub: false, hide: '', h_sub: false, readme: '', r_sub: false },
-  ...{ header: '', header_sub: false, read_users: [], read_users_sub: false, write_users: [], write_users_sub: false },
-});
+const NO_RULE = ruleFields({ path: '/s3/room', p_sub: true });
 const person = (id: number, username: string, role = 0): ExportedUser => ({
   ...{ id, username, role, base_path: '/', disabled: false, permission: 3, sso_id: '', allow_ldap: true },
 });

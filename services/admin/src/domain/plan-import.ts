@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
-import { createPace, parseJson } from '@wharf/pace';
+import { createPace, type Pace, parseJson } from '@wharf/pace';
 import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
@@ -67,7 +67,7 @@ export async function planImport(
   const each = async <Record>(
     kind: ImportedRecord['kind'],
     records: readonly Read<Record>[],
-    decide: (record: Record, name: string) => void,
+    decide: (record: Record, name: string) => unknown,
   ) => {
     const seen = new Set<string>();
     for (const { name, ...rest } of records) {
@@ -77,9 +77,9 @@ export async function planImport(
       else {
         seen.add(name);
         try {
-          decide(rest.record, name);
+          await decide(rest.record, name);
         } catch (error) {
-          if (!AppError.is(error)) throw error;
+          if (!AppError.is(error) || error.code === 'CANCELLED') throw error;
           settled.push({ kind, name, outcome: 'failed', note: error.message });
         }
       }
@@ -126,8 +126,8 @@ export async function planImport(
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
   const takeRoomOfRules = createRulesRoom(state.rules);
-  await each('rule', document.rules, (rule, name) => {
-    const change = decideRule(rule, secrets, names, state, present);
+  await each('rule', document.rules, async (rule, name) => {
+    const change = await decideRule(rule, { secrets, people: names, present, unknowablePassword: state.unknowablePassword, pace });
     if (change === undefined) return settle('rule', name, 'unchanged');
     takeRoomOfRules(change.fields, change.id);
     return rules.push(change);
@@ -213,13 +213,22 @@ function decideStorage(
 }
 
 /** Undefined when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
-function decideRule(
+async function decideRule(
   { omitted, ...rule }: ImportedRule,
-  secrets: DocumentSecrets | undefined,
-  people: ReadonlyMap<number, ImportedUser>,
-  { unknowablePassword }: State,
-  { rules, usernames, byRole }: Present,
-): ImportPlan['rules'][number] | undefined {
+  {
+    secrets,
+    people,
+    present: { rules, usernames, byRole },
+    unknowablePassword,
+    pace,
+  }: {
+    readonly secrets: DocumentSecrets | undefined;
+    readonly people: ReadonlyMap<number, ImportedUser>;
+    readonly present: Present;
+    readonly unknowablePassword: () => string;
+    readonly pace: Pace;
+  },
+): Promise<ImportPlan['rules'][number] | undefined> {
   const left: string[] = [];
   const nameIn = ({ role, username }: ImportedUser) => (role === ROLE.general ? username : (byRole.get(role)?.username ?? username));
   const namesOf = (field: string, ids: readonly number[]) => {
@@ -234,7 +243,7 @@ function decideRule(
   const isOmitted = omitted.includes('password');
   const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
-  const fields = parseRuleFields({ ...rule, path, password: known ?? unknowablePassword() });
+  const fields = await parseRuleFields({ ...rule, path, password: known ?? unknowablePassword() }, pace);
   const readers = namesOf('read_users', fields.read_users);
   const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
