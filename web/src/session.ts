@@ -1,5 +1,6 @@
 import { createResource } from 'solid-js';
-import { ApiError, call, keepToken, token } from './api/call.ts';
+import { call, keepToken, token } from './api/call.ts';
+import { whoIs } from './who-is.ts';
 
 /** Values of the bits of `permission`, by the names that the API has for them. */
 const BITS = { seeHides: 0, withoutPassword: 1, offlineDownload: 2, write: 3, rename: 4, move: 5, copy: 6, delete: 7 } as const;
@@ -8,17 +9,7 @@ const GUEST_ROLE = 1;
 const ADMIN_ROLE = 2;
 
 /** Who uses the page; undefined: nobody yet, a login is needed. */
-const [me, { refetch: readMe }] = createResource(token, async () => {
-  try {
-    return await call('/api/me', {});
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 401) {
-      keepToken('');
-      return undefined;
-    }
-    throw error;
-  }
-});
+const [me, { refetch: readMe }] = createResource(token, whoIs);
 const [settings] = createResource(() => call('/api/public/settings', {}).catch((): Record<string, string> => ({})));
 
 export { me, readMe, settings };

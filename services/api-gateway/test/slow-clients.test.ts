@@ -111,6 +111,30 @@ it.each([
   expect(given).toBeLessThan(100);
 });
 
+it('an export is handed on as it comes, and no more of it is gathered than there is room for', async () => {
+  const asked = async (...pieces: readonly string[]) => {
+    let given = 0;
+    const parts = pieces.map((piece) =>
+      Object.defineProperty({}, 'document', {
+        enumerable: true,
+        get() {
+          given += 1;
+          return Buffer.from(piece);
+        },
+      }),
+    );
+    gateway.stubs.answers.set('admin.exportConfiguration', () => parts);
+    const headers = { Authorization: PERMANENT_TOKEN, 'Content-Type': 'application/json' };
+    const { body } = await gateway.request({ method: 'POST', path: '/api/admin/config/export', headers, body: '{}' });
+    return { body: body.toString(), given };
+  };
+  expect((await asked('{ "a" : ', '[1] }')).body).toBe('{"code":200,"message":"success","data":{ "a" : [1] }}');
+  const { body, given } = await asked(...Array.from({ length: 200 }, () => ' '.repeat(MIB)));
+  expect(JSON.parse(body)).toEqual(BUSY);
+  // One user may have 32 MiB.
+  expect(given).toBeLessThan(100);
+});
+
 it('a client that takes nothing of its answer is cut off', async () => {
   const pieces = await writeJson({ data: Array.from({ length: 64 }, () => 'x'.repeat(MIB)) }, createPace());
   let isOver = false;

@@ -1,15 +1,18 @@
 /** Server-sent events as they come (https://html.spec.whatwg.org/multipage/server-sent-events.html); comments are left out. */
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ name: string; data: string }, void> {
   const decoder = new TextDecoder();
-  let kept = '';
+  /** Of the event that has not come to its end. A text that grows would be copied, and looked through, with each piece of it. */
+  let begun: string[] = [];
+  let held = '';
   for await (const chunk of body) {
+    const text = held + decoder.decode(chunk, { stream: true });
     // An end may be cut in two.
-    let from = Math.max(0, kept.length - 1);
-    kept += decoder.decode(chunk, { stream: true });
-    for (let end = kept.indexOf('\n\n', from); end >= 0; end = kept.indexOf('\n\n')) {
-      const event = parseEvent(kept.slice(0, end));
-      kept = kept.slice(end + 2);
-      from = 0;
+    held = text.endsWith('\n') && !text.endsWith('\n\n') ? '\n' : '';
+    const [rest = '', ...others] = text.slice(0, text.length - held.length).split('\n\n');
+    begun.push(rest);
+    for (const next of others) {
+      const event = parseEvent(begun.join(''));
+      begun = [next];
       if (event) yield event;
     }
   }

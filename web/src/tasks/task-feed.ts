@@ -21,6 +21,8 @@ export interface TaskFeed {
 /** Pauses before the stream is opened again, in milliseconds: the first, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** Thousands of tasks may change in a second, and to show them takes all of them in order: it is done so often, in milliseconds. */
+const LOOK_MS = 100;
 
 /**
  * Follows the tasks for as long as the page is seen: a tab that is not would hold one of the browser's few connections.
@@ -33,11 +35,21 @@ export function createTaskFeed(onEnd: (task: Task) => void): TaskFeed {
   const [isLive, setLive] = createSignal(false);
   let reading: AbortController | undefined;
 
+  let isDue = false;
   const show = () => setTasks([...byId.values()].toSorted((left, right) => (startOf(left) < startOf(right) ? 1 : -1)));
+  const showSoon = () => {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      show();
+    }, LOOK_MS);
+  };
   const take = (name: string, data: unknown) => {
     if (name === 'snapshot') {
       byId.clear();
       for (const task of data as Task[]) byId.set(task.id, task);
+      show();
     } else if (name === 'task') {
       const task = data as Task;
       const before = byId.get(task.id);
@@ -45,7 +57,7 @@ export function createTaskFeed(onEnd: (task: Task) => void): TaskFeed {
       if (before && !isOver(before) && isOver(task)) onEnd(task);
     }
     if (name === 'removed') byId.delete((data as { id: string }).id);
-    show();
+    showSoon();
     setLive(true);
   };
   const follow = async (signal: AbortSignal) => {

@@ -40,7 +40,7 @@ export function createPageUploads(onArrival: (path: string) => void): PageUpload
   addEventListener('beforeunload', onLeave);
   onCleanup(() => {
     removeEventListener('beforeunload', onLeave);
-    for (const { id, state } of queue.uploads()) if (state === 'waiting' || state === 'sending') queue.pause(id);
+    queue.pauseAll();
   });
   return {
     ...queue,

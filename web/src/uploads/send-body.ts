@@ -34,6 +34,8 @@ export function sendBody(
   { signal, onProgress }: Watch,
 ): Promise<BodyAnswer> {
   return new Promise((resolve, reject) => {
+    // It was ended while the body was read, or while it waited for its place: the signal tells that only once.
+    signal.throwIfAborted();
     const request = new XMLHttpRequest();
     request.open('PUT', address);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);

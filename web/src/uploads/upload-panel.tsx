@@ -36,8 +36,8 @@ export function UploadPanel(props: { queue: PageUploads }): JSX.Element {
     if (stuck > 0) return t('uploadsStuck', { n: stuck });
     return of.paused > 0 ? t('uploadsPaused', { n: of.paused }) : t('uploaded', { n: of.done });
   };
-  const each = (states: readonly State[], act: (id: number) => void) => {
-    for (const { id, state } of [...props.queue.uploads()]) if (states.includes(state)) act(id);
+  const resumeAll = () => {
+    for (const { id, state } of props.queue.uploads()) if (state === 'paused') props.queue.resume(id);
   };
   return (
     <Show when={sum().all > 0}>
@@ -52,10 +52,10 @@ export function UploadPanel(props: { queue: PageUploads }): JSX.Element {
             </Show>
           </div>
           <Show when={isMoving()}>
-            <IconButton icon={Pause} label={t('pauseAll')} onPress={() => each(['waiting', 'sending'], props.queue.pause)} />
+            <IconButton icon={Pause} label={t('pauseAll')} onPress={() => props.queue.pauseAll()} />
           </Show>
           <Show when={!isMoving() && sum().of.paused > 0}>
-            <IconButton icon={Play} label={t('resumeAll')} onPress={() => each(['paused'], props.queue.resume)} />
+            <IconButton icon={Play} label={t('resumeAll')} onPress={resumeAll} />
           </Show>
           <IconButton
             icon={isOpen() ? ChevronDown : ChevronUp}

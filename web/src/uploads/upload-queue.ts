@@ -49,6 +49,8 @@ export interface UploadQueue {
   /** Gives lost uploads their files again. @returns how many files fit none of them */
   giveFiles(files: readonly File[]): number;
   pause(id: number): void;
+  /** All that wait or are being sent; none of them begins meanwhile. */
+  pauseAll(): void;
   resume(id: number): void;
   /** Ends one; what the server has of it goes. */
   cancel(id: number): void;
@@ -71,8 +73,9 @@ export interface UploadQueueOptions {
 }
 
 export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
-  let uploads: Upload[] = [];
-  let waiting: Upload[] = [];
+  // A folder may have tens of thousands of files: what is done for each of them looks through none of the others.
+  const byId = new Map<number, Upload>();
+  const waiting = new Set<Upload>();
   let nextId = 1;
 
   const change = (upload: Upload, changes: Partial<Upload>) => {
@@ -82,64 +85,73 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
   const runs = createRuns(options, change, () => fill());
   const fill = () => {
     while (runs.count() < AT_ONCE) {
-      const next = waiting.shift();
+      const [next] = waiting;
       if (!next) return;
+      waiting.delete(next);
       if (next.state === 'waiting' && next.file) runs.start(next, next.file);
     }
   };
-  const find = (id: number) => uploads.find((each) => each.id === id);
-  const findLost = (file: File, fits: (upload: Upload) => boolean) =>
-    uploads.find((each) => each.state === 'lost' && fits(each) && isSame(each, file));
+  const insert = (path: string, sizeBytes: number, known: Partial<Upload>) => {
+    const upload = newUpload(nextId++, path, sizeBytes, known);
+    byId.set(upload.id, upload);
+    return upload;
+  };
+  const findLost = () => [...byId.values()].filter(({ state }) => state === 'lost');
+  /** One that was found may have its file by now. */
+  const isLost = (upload: Upload, file: File) => upload.state === 'lost' && isSame(upload, file);
   const enqueue = (upload: Upload, changes: Partial<Upload> = {}) => {
     change(upload, { state: 'waiting', error: undefined, ...changes });
-    waiting.push(upload);
+    waiting.add(upload);
     fill();
   };
   const stop = (upload: Upload, state: 'paused' | 'cancelled') => {
-    waiting = waiting.filter((each) => each !== upload);
+    waiting.delete(upload);
     change(upload, { state, speed: 0, error: undefined });
     runs.stop(upload);
     fill();
   };
 
   return {
-    uploads: () => uploads,
+    uploads: () => [...byId.values()],
     add(files) {
+      const lostOnes = findLost();
       for (const { file, path } of files) {
-        const lost = findLost(file, (each) => each.path === path);
-        const upload = lost ?? newUpload(nextId++, path, file.size, { modifiedMs: file.lastModified });
-        if (!lost) uploads.push(upload);
-        enqueue(upload, { file });
+        const lost = lostOnes.find((each) => each.path === path && isLost(each, file));
+        enqueue(lost ?? insert(path, file.size, { modifiedMs: file.lastModified }), { file });
       }
     },
     addUnfinished(unfinished) {
-      const known = new Set(uploads.map(({ session }) => session));
+      const known = new Set(byId.values().map(({ session }) => session));
       for (const { session, path, sizeBytes, receivedBytes, modifiedMs } of unfinished)
-        if (!known.has(session))
-          uploads.push(newUpload(nextId++, path, sizeBytes, { state: 'lost', session, sentBytes: receivedBytes, modifiedMs }));
+        if (!known.has(session)) insert(path, sizeBytes, { state: 'lost', session, sentBytes: receivedBytes, modifiedMs });
       options.onChange();
     },
     giveFiles(files) {
+      const lostOnes = findLost();
       const strangers = files.filter((file) => {
-        const lost = findLost(file, (each) => each.path.endsWith(`/${file.name}`));
+        const lost = lostOnes.find((each) => each.path.endsWith(`/${file.name}`) && isLost(each, file));
         if (lost) enqueue(lost, { file });
         return !lost;
       });
       return strangers.length;
     },
     pause(id) {
-      const upload = find(id);
+      const upload = byId.get(id);
       if (upload) stop(upload, 'paused');
     },
+    pauseAll() {
+      waiting.clear();
+      for (const upload of byId.values()) if (upload.state === 'waiting' || upload.state === 'sending') stop(upload, 'paused');
+    },
     resume(id) {
-      const upload = find(id);
+      const upload = byId.get(id);
       if (upload) enqueue(upload);
     },
     cancel(id) {
-      const upload = find(id);
+      const upload = byId.get(id);
       if (!upload) return;
       const { session } = upload;
-      if (!upload.file) uploads = uploads.filter((each) => each !== upload);
+      if (!upload.file) byId.delete(id);
       stop(upload, 'cancelled');
       if (session !== undefined) {
         options.end(session);
@@ -148,13 +160,13 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
       change(upload, { session: undefined, sentBytes: 0 });
     },
     resolve(id, choice, forAll = false) {
-      for (const upload of uploads.filter((each) => each.state === 'exists' && (forAll || each.id === id))) {
+      for (const upload of [...byId.values()].filter((each) => each.state === 'exists' && (forAll || each.id === id))) {
         if (choice === 'skip') change(upload, { state: 'cancelled' });
         else enqueue(upload, choice === 'replace' ? { overwrite: true } : { path: numberedPath(upload.path) });
       }
     },
     clear() {
-      uploads = uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled' && state !== 'failed');
+      for (const { id, state } of byId.values()) if (state === 'done' || state === 'cancelled' || state === 'failed') byId.delete(id);
       options.onChange();
     },
   };

@@ -1,4 +1,6 @@
+import { createPace } from '@wharf/pace';
 import type { CreateRuleRequest, CreateRuleResponse } from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
 import { createRulesRoom, parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { Counters } from '../store/counters.ts';
@@ -11,9 +13,9 @@ export type FindUsers = (ids: readonly number[]) => Promise<ReadonlySet<number>>
 
 export const createRule =
   (rules: RuleStore, counters: Counters, announceChange: AnnounceChange, findUsers: FindUsers) =>
-  async (request: CreateRuleRequest): Promise<CreateRuleResponse> => {
+  async (request: CreateRuleRequest, { signal }: Pick<Call, 'signal'>): Promise<CreateRuleResponse> => {
     const given = required(request.rule, 'rule');
-    const fields = parseRuleFields(given);
+    const fields = await parseRuleFields(given, createPace(signal));
     await requireKnownUsers(fields, new Set(), findUsers);
     createRulesRoom(await rules.list())(fields, undefined);
     const id = await insertWithId(counters, 'rules', given.id, (free) => rules.insert(free, fields));

@@ -1,9 +1,10 @@
+import { createPace } from '@wharf/pace';
 import type { ExportConfigurationRequest, ExportConfigurationResponse } from '@wharf/proto/admin';
 import type { Call, LoginOfNow, OneByOne } from '@wharf/service-kit';
 import type { FsClient } from '../clients/fs.ts';
 import type { Users } from '../clients/users.ts';
 import type { DriverForm } from '../domain/driver-form.ts';
-import { type ConfigurationState, documentText, splitConfiguration } from '../domain/export-document.ts';
+import { type ConfigurationState, documentPieces, secretsOf } from '../domain/export-document.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { SettingStore } from '../store/setting-store.ts';
 import type { StorageStore } from '../store/storage-store.ts';
@@ -41,12 +42,15 @@ export const exportConfiguration = (parts: ConfigurationParts, reading: OneByOne
     yield* reading.stream(piecesOf)({ parts, others, passphrase, login }, call);
   };
 
-async function* piecesOf({ parts, others, passphrase, login }: Exported): AsyncGenerator<ExportConfigurationResponse> {
+async function* piecesOf({ parts, others, passphrase, login }: Exported, { signal }: Call): AsyncGenerator<ExportConfigurationResponse> {
   await login();
-  const { open, secrets } = splitConfiguration(await readState(parts, others));
-  const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
-  const document = Buffer.from(documentText(open, new Date(parts.clock()), encrypted));
-  for (let at = 0; at < document.length; at += PIECE_BYTES) yield { document: document.subarray(at, at + PIECE_BYTES) };
+  const state = await readState(parts, others);
+  const pace = createPace(signal);
+  const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(await secretsOf(state, pace)));
+  for await (const text of documentPieces(state, new Date(parts.clock()), encrypted, pace)) {
+    const piece = Buffer.from(text);
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) yield { document: piece.subarray(at, at + PIECE_BYTES) };
+  }
 }
 
 /** What other services say. @returns no drivers while fs is away */

@@ -1,4 +1,6 @@
+import { createPace } from '@wharf/pace';
 import type { UpdateRuleRequest, UpdateRuleResponse } from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
 import { createRulesRoom, parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { RuleStore } from '../store/rule-store.ts';
@@ -7,9 +9,9 @@ import { required } from './required.ts';
 
 export const updateRule =
   (rules: RuleStore, announceChange: AnnounceChange, findUsers: FindUsers) =>
-  async (request: UpdateRuleRequest): Promise<UpdateRuleResponse> => {
+  async (request: UpdateRuleRequest, { signal }: Pick<Call, 'signal'>): Promise<UpdateRuleResponse> => {
     const given = required(request.rule, 'rule');
-    const fields = parseRuleFields(given);
+    const fields = await parseRuleFields(given, createPace(signal));
     const all = await rules.list();
     const before = all.find(({ id }) => id === given.id);
     await requireKnownUsers(fields, new Set([...(before?.read_users ?? []), ...(before?.write_users ?? [])]), findUsers);

@@ -16,7 +16,7 @@ export interface DriverForm {
 const MAX_SHOWN_LENGTH = 200;
 
 /** What of an addition the driver does not take or misses, one phrase for each. Secrets that `omitted` names are told elsewhere. */
-export function misfitsOf(addition: object, { items }: DriverForm, omitted: readonly string[]): string[] {
+export function misfitsOf(addition: object, { items }: DriverForm, omitted: ReadonlySet<string>): string[] {
   const values = new Map(Object.entries(addition).filter(([, value]) => !isEmpty(value)));
   const known = new Map(items.map((item) => [item.name, item]));
   const strange = [...values.keys()].filter((name) => !known.has(name));
@@ -24,7 +24,7 @@ export function misfitsOf(addition: object, { items }: DriverForm, omitted: read
     const { options = [] } = known.get(name) ?? {};
     return options.length > 0 && !options.includes(String(value));
   });
-  const missing = items.filter(({ name, isRequired }) => isRequired && !values.has(name) && !(name in addition) && !omitted.includes(name));
+  const missing = items.filter(({ name, isRequired }) => isRequired && !values.has(name) && !(name in addition) && !omitted.has(name));
   return [
     ...(strange.length > 0 ? [`left out, as the driver has no such items: ${shown(strange)}`] : []),
     ...(unchosen.length > 0 ? [`not to be chosen here: ${shown(unchosen.map(([name, value]) => `${name} ${String(value)}`))}`] : []),

@@ -1,4 +1,5 @@
 import { SETTING_ALIASES, SETTING_CATALOGUE, type StoredSetting } from '@wharf/models';
+import type { Pace } from '@wharf/pace';
 import { type DocumentSecrets, type EncryptedSecrets, FORMAT, FORMAT_VERSION } from './configuration-document.ts';
 import type { Rule } from './rule.ts';
 import { isSecret, TOKEN_KEY, valueInForce } from './setting-items.ts';
@@ -30,35 +31,83 @@ export interface ConfigurationState {
 const NOTE =
   'Passwords of users, second factors and the permanent token are not in this file. Secrets of settings, storages and rules are in it only where "secrets" holds them encrypted.';
 
-/** The configuration in two parts: the part that is readable in the file, and the secrets. */
-export function splitConfiguration(state: ConfigurationState): { open: Record<string, unknown>; secrets: DocumentSecrets } {
-  const secrets = { settings: {} as Record<string, string>, storages: {} as Record<string, string>, metas: {} as Record<string, string> };
-  const saved = new Map(state.settings.map((item) => [item.key, item]));
-  const settings: { key: string; value: string }[] = [];
+/** A piece of the file has so many characters, and what the last record of it has beside: it is made in one turn. */
+const PIECE_LENGTH = 256 * 1024;
+
+/** What of the configuration is in the file only encrypted. */
+export async function secretsOf(state: ConfigurationState, pace: Pace): Promise<DocumentSecrets> {
+  const secrets: DocumentSecrets = { settings: { ...splitSettings(state.settings).secrets }, storages: {}, metas: {} };
+  for (const { mount_path, driver, addition } of state.storages) {
+    await pace.step();
+    if (withoutSecrets(addition, state.secretItemsOf(driver)).omitted.length > 0) secrets.storages[mount_path] = addition;
+  }
+  for (const { path, password } of state.rules) if (password !== '') secrets.metas[path] = password;
+  return secrets;
+}
+
+/**
+ * The file, in pieces: as one text it would take many times the memory of what is there, and all of it one turn.
+ *
+ * @param secrets undefined: they are left out.
+ */
+export async function* documentPieces(
+  state: ConfigurationState,
+  exportedAt: Date,
+  secrets: EncryptedSecrets | undefined,
+  pace: Pace,
+): AsyncGenerator<string, void> {
+  const head = {
+    format: FORMAT,
+    version: FORMAT_VERSION,
+    exported_at: exportedAt.toISOString(),
+    note: NOTE,
+    secrets: secrets ?? 'omitted',
+  };
+  let piece = JSON.stringify(head).slice(0, -1);
+  for (const [name, records] of Object.entries(recordsOf(state))) {
+    piece += `,${JSON.stringify(name)}:[`;
+    let separator = '';
+    for (const record of records) {
+      piece += separator + JSON.stringify(record);
+      separator = ',';
+      if (piece.length >= PIECE_LENGTH) {
+        yield piece;
+        piece = '';
+      }
+      await pace.step();
+    }
+    piece += ']';
+  }
+  yield `${piece}}`;
+}
+
+/** The parts of the file, each record of which is made when it is asked for. */
+function recordsOf({ settings, users, storages, rules, secretItemsOf }: ConfigurationState): Record<string, Iterable<unknown>> {
+  return {
+    settings: splitSettings(settings).open,
+    users: users.values(),
+    storages: storages.values().map(({ id: _id, status: _status, modified: _modified, version: _version, ...storage }) => {
+      const { open, omitted } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
+      return { ...storage, addition: open, omitted };
+    }),
+    metas: rules
+      .values()
+      .map(({ id: _id, password, ...rule }) => ({ ...rule, password: '', omitted: password === '' ? [] : ['password'] })),
+  };
+}
+
+function splitSettings(stored: readonly StoredSetting[]): { open: { key: string; value: string }[]; secrets: Record<string, string> } {
+  const saved = new Map(stored.map((item) => [item.key, item]));
+  const open: { key: string; value: string }[] = [];
+  const secrets: Record<string, string> = {};
   for (const definition of SETTING_CATALOGUE) {
     const { key } = definition;
     if (definition.flag === 2 || definition.isFixed || definition.isReported || key === TOKEN_KEY || key in SETTING_ALIASES) continue;
     const value = valueInForce(definition, saved);
-    if (!isSecret(definition) || value === definition.value) settings.push({ key, value });
-    else secrets.settings[key] = value;
+    if (!isSecret(definition) || value === definition.value) open.push({ key, value });
+    else secrets[key] = value;
   }
-  const storages = state.storages.map(({ id: _id, status: _status, modified: _modified, version: _version, ...storage }) => {
-    const { open, omitted } = withoutSecrets(storage.addition, state.secretItemsOf(storage.driver));
-    if (omitted.length > 0) secrets.storages[storage.mount_path] = storage.addition;
-    return { ...storage, addition: open, omitted };
-  });
-  const metas = state.rules.map(({ id: _id, password, ...rule }) => {
-    if (password !== '') secrets.metas[rule.path] = password;
-    return { ...rule, password: '', omitted: password === '' ? [] : ['password'] };
-  });
-  const users = state.users.map((user) => ({ ...user }));
-  return { open: { format: FORMAT, version: FORMAT_VERSION, note: NOTE, settings, users, storages, metas }, secrets };
-}
-
-/** The file. @param secrets undefined: they are left out. */
-export function documentText(open: Record<string, unknown>, exportedAt: Date, secrets: EncryptedSecrets | undefined): string {
-  const { format, version, note, ...records } = open;
-  return JSON.stringify({ format, version, exported_at: exportedAt.toISOString(), note, secrets: secrets ?? 'omitted', ...records });
+  return { open, secrets };
 }
 
 function withoutSecrets(

@@ -1,4 +1,4 @@
-import { createPatternBound } from '@wharf/pace';
+import { createPatternBound, type Pace } from '@wharf/pace';
 import { RE2JS } from 're2js';
 
 /** Longer patterns cost every listing and every error message. */
@@ -15,6 +15,25 @@ export interface BadPattern {
 
 /** Looks for the first line that is no RE2 pattern, or one too many. Empty lines are none. */
 export function findBadPattern(text: string, maxLines: number): BadPattern | undefined {
+  const looks = lookAtPatterns(text, maxLines);
+  for (;;) {
+    const { done, value } = looks.next();
+    if (done) return value;
+  }
+}
+
+/** The same; others have their turn between two lines, which take 0.2 s together. */
+export async function findBadPatternInTurns(text: string, maxLines: number, pace: Pace): Promise<BadPattern | undefined> {
+  const looks = lookAtPatterns(text, maxLines);
+  for (;;) {
+    await pace.step();
+    const { done, value } = looks.next();
+    if (done) return value;
+  }
+}
+
+/** Looks at one line each time. */
+function* lookAtPatterns(text: string, maxLines: number): Generator<undefined, BadPattern | undefined> {
   const lines = text
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))
@@ -23,6 +42,7 @@ export function findBadPattern(text: string, maxLines: number): BadPattern | und
   for (const [place, line] of lines.entries()) {
     const reason = place >= maxLines ? `there may be ${maxLines} patterns at most` : whyNoPattern(line, isHuge);
     if (reason !== undefined) return { line, reason };
+    yield undefined;
   }
   return undefined;
 }

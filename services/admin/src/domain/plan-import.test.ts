@@ -1,22 +1,21 @@
 import { countTurns } from '@wharf/harness';
-import { describe, expect, it } from 'vitest';
+import { createPace } from '@wharf/pace';
+import { describe, expect, it, vi } from 'vitest';
 import { readDocument } from './configuration-document.ts';
 import type { DriverForm, FormItem } from './driver-form.ts';
-import { type ConfigurationState, documentText, type ExportedUser, splitConfiguration } from './export-document.ts';
+import { type ConfigurationState, documentPieces, type ExportedUser, secretsOf } from './export-document.ts';
 import { planImport } from './plan-import.ts';
-import { parseRuleFields, type Rule } from './rule.ts';
+import type { Rule } from './rule.ts';
 import { toolItems } from './setting-items.ts';
 import { parseStorageFields, type Storage } from './storage.ts';
+import { ruleFields } from './testing/fields.ts';
 
 const NO_STORAGE = parseStorageFields({
   ...{ mount_path: '/s3', driver: 'S3', order: 1, cache_expiration: 30, custom_cache_policies: '', remark: '', addition: '{}' },
   ...{ disabled: false, disable_index: false, enable_sign: true, order_by: 'name', order_direction: 'asc', extract_folder: 'front' },
   ...{ web_proxy: false, webdav_policy: 'native_proxy', proxy_range: false, down_proxy_url: '', disable_proxy_sign: false },
 });
-const NO_RULE = parseRuleFields({
-  ...{ path: '/s3/room', password: '', p_sub: true, write: false, w_sub: false, hide: '', h_sub: false, readme: '', r_sub: false },
-  ...{ header: '', header_sub: false, read_users: [], read_users_sub: false, write_users: [], write_users_sub: false },
-});
+const NO_RULE = ruleFields({ path: '/s3/room', p_sub: true });
 const person = (id: number, username: string, role = 0): ExportedUser => ({
   ...{ id, username, role, base_path: '/', disabled: false, permission: 3, sso_id: '', allow_ldap: true },
 });
@@ -57,15 +56,18 @@ const state = (rest: Partial<ConfigurationState> = {}) => ({
   ...rest,
 });
 const empty = () => state({ settings: [], users: [person(1, 'admin', 2), person(2, 'guest', 1)], storages: [], rules: [] });
-const fileOf = (from: ConfigurationState) => documentText(splitConfiguration(from).open, new Date(0), undefined);
+const fileOf = async (from: ConfigurationState) =>
+  (await Array.fromAsync(documentPieces(from, new Date(0), undefined, createPace()))).join('');
+const backup = (rest: Record<string, unknown>) =>
+  readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
 const outcomes = (plan: Awaited<ReturnType<typeof planImport>>) =>
   [...plan.settled, ...[...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record)]
     .filter(({ kind, outcome }) => kind !== 'setting' || outcome !== 'unchanged')
     .map(({ kind, name, outcome, note }) => [kind, name, outcome, note]);
 
 describe('an exported configuration', () => {
-  it('has no secret in clear, and says so', () => {
-    const file = fileOf(state());
+  it('has no secret in clear, and says so', async () => {
+    const file = await fileOf(state());
     expect(file).not.toContain('canary');
     expect(JSON.parse(file)).toMatchObject({ format: 'wharf-configuration', version: 1, secrets: 'omitted', note: expect.any(String) });
   });
@@ -89,12 +91,12 @@ describe('an exported configuration', () => {
     ]);
   });
 
-  it('hides all of a storage whose driver nobody knows', () => {
-    expect(fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
+  it('hides all of a storage whose driver nobody knows', async () => {
+    expect(await fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
   });
 
   it('changes nothing where it comes from', async () => {
-    expect(outcomes(await planImport(await readDocument(fileOf(state())), undefined, state()))).toEqual([
+    expect(outcomes(await planImport(await readDocument(await fileOf(state())), undefined, state()))).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['user', 'ann', 'unchanged', ''],
@@ -104,7 +106,7 @@ describe('an exported configuration', () => {
   });
 
   it('makes all of it elsewhere, closed where a secret is missing, and says what is', async () => {
-    const plan = await planImport(await readDocument(fileOf(state())), undefined, empty());
+    const plan = await planImport(await readDocument(await fileOf(state())), undefined, empty());
     expect(outcomes(plan)).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
@@ -118,8 +120,8 @@ describe('an exported configuration', () => {
   });
 
   it('brings the secrets with it that were encrypted', async () => {
-    const { open, secrets } = splitConfiguration(state());
-    const plan = await planImport(await readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
+    const secrets = await secretsOf(state(), createPace());
+    const plan = await planImport(await readDocument(await fileOf(state())), secrets, empty());
     expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
     expect(plan.rules[0]?.fields.password).toBe('canary');
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', 'canary']);
@@ -127,7 +129,7 @@ describe('an exported configuration', () => {
 
   it('keeps the secrets that are there when it changes a storage or a rule', async () => {
     const changed = state({ storages: [storage({ remark: 'new' })], rules: [rule({ hide: 'x' })] });
-    const plan = await planImport(await readDocument(fileOf(changed)), undefined, state());
+    const plan = await planImport(await readDocument(await fileOf(changed)), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
     expect(plan.rules[0]?.record.note).toBe('');
@@ -139,7 +141,7 @@ describe('an exported configuration', () => {
     ['less security', '{"bucket":"b","tls_insecure_skip_verify":true,"secret_access_key":"x"}'],
   ])('keeps no secret of a storage that the file leads to %s', async (_what, addition) => {
     const present = '{"bucket":"b","secret_access_key":"canary"}';
-    const file = fileOf(state({ storages: [storage({ addition })] }));
+    const file = await fileOf(state({ storages: [storage({ addition })] }));
     const plan = await planImport(await readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
     expect(JSON.stringify(plan)).not.toContain('canary');
     expect(outcomes(plan)).toContainEqual([
@@ -191,7 +193,7 @@ describe('an exported configuration', () => {
 
   it('keeps them where only the folder is another one', async () => {
     const moved = storage({ addition: '{"bucket":"b","root_folder_path":"/x","secret_access_key":"x"}' });
-    const plan = await planImport(await readDocument(fileOf(state({ storages: [moved] }))), undefined, state());
+    const plan = await planImport(await readDocument(await fileOf(state({ storages: [moved] }))), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toMatchObject({ root_folder_path: '/x', secret_access_key: 'canary' });
   });
 
@@ -201,15 +203,12 @@ describe('an exported configuration', () => {
     const rules = Array.from({ length: 3_000 }, (_, index) =>
       rule({ path: `/${index}`, hide: `${'\\pL'.repeat(50)}${index}`, read_users: [] }),
     );
-    const document = await readDocument(fileOf(state({ rules })));
+    const document = await readDocument(await fileOf(state({ rules })));
     await expect(planImport(document, undefined, state(), gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });
 
 describe('a backup of the family', () => {
-  const backup = (rest: Record<string, unknown>) =>
-    readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
-
   it('is read with all that its clients write', async () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
     const plan = await planImport(
@@ -341,6 +340,44 @@ describe('a file of very many records', () => {
     const gone = new AbortController();
     setImmediate(() => gone.abort());
     await expect(readDocument(json, gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+});
+
+describe('a storage of very many items', () => {
+  const additionOf = (prefix: string, count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1])));
+  /** How many elements of lists are looked at for one that is looked for. */
+  const looksFor = async (addition: string) => {
+    const omitted = ['secret_access_key', ...Array.from({ length: 4_000 }, (_, index) => `omitted-${index}`)];
+    const document = await backup({ storages: [{ mount_path: '/s3', driver: 'S3', addition, omitted }] });
+    const there = storage({ addition: `{"secret_access_key":"canary",${additionOf('there-', 4_000).slice(1)}` });
+    const includes = vi.spyOn(Array.prototype, 'includes');
+    const plan = await planImport(document, undefined, state({ settings: [], rules: [], storages: [there] }));
+    const looks = includes.mock.contexts.reduce<number>((sum, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
+    includes.mockRestore();
+    return { looks, outcome: outcomes(plan)[0]?.[2] };
+  };
+
+  it('is compared with the one that is there by one look at each', async () => {
+    const { looks, outcome } = await looksFor(additionOf('given-', 4_000));
+    expect(outcome).toBe('updated');
+    expect(looks).toBeLessThan(20_000);
+  });
+
+  it('is not compared where it is too long to be taken', async () => {
+    const { looks, outcome } = await looksFor(additionOf('given-', 40_000));
+    expect(outcome).toBe('failed');
+    expect(looks).toBeLessThan(20_000);
+  });
+
+  it('keeps its secret where the text of its items leaves that out, and none that the text has', async () => {
+    const planOf = async (addition: string) => {
+      const omitted = ['secret_access_key', 'endpoint'];
+      return planImport(await backup({ storages: [{ ...NO_STORAGE, addition, omitted }] }), undefined, state());
+    };
+    expect(outcomes(await planOf('{"bucket":"b"}')).at(-1)).toEqual(['storage', '/s3', 'unchanged', '']);
+    const elsewhere = await planOf('{"bucket":"b","endpoint":"https://elsewhere.invalid"}');
+    expect(elsewhere.storages[0]?.fields.addition).not.toContain('canary');
   });
 });
 

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
-import { createPace, parseJson } from '@wharf/pace';
+import { createPace, type Pace, parseJson } from '@wharf/pace';
 import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
@@ -14,9 +14,9 @@ import type {
 import { type DriverForm, misfitsOf } from './driver-form.ts';
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { planSave } from './plan-save.ts';
-import { createRulesRoom, parseRuleFields, type RuleFields } from './rule.ts';
+import { createRulesRoom, parseRuleFields, type Rule, type RuleFields } from './rule.ts';
 import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
-import { createStoragesRoom, parseStorageFields, type StorageFields } from './storage.ts';
+import { createStoragesRoom, parseStorageFields, type Storage, type StorageFields } from './storage.ts';
 
 /** What becomes of one record of a file. */
 export interface ImportedRecord {
@@ -67,7 +67,7 @@ export async function planImport(
   const each = async <Record>(
     kind: ImportedRecord['kind'],
     records: readonly Read<Record>[],
-    decide: (record: Record, name: string) => void,
+    decide: (record: Record, name: string) => unknown,
   ) => {
     const seen = new Set<string>();
     for (const { name, ...rest } of records) {
@@ -77,9 +77,9 @@ export async function planImport(
       else {
         seen.add(name);
         try {
-          decide(rest.record, name);
+          await decide(rest.record, name);
         } catch (error) {
-          if (!AppError.is(error)) throw error;
+          if (!AppError.is(error) || error.code === 'CANCELLED') throw error;
           settled.push({ kind, name, outcome: 'failed', note: error.message });
         }
       }
@@ -109,15 +109,16 @@ export async function planImport(
   const leadsElsewhere = plan.settings.some(({ item }) => storedKeyOf(item.key) === 'rpcdl_uri');
   if (leadsElsewhere && !given.has('rpcdl_secret')) decideSetting('rpcdl_secret', '', 'it is not kept, as the file changes rpcdl_uri');
 
+  const present = presentOf(state);
   await each('user', document.users, (user, name) => {
-    const change = decideUser(user, state.users);
+    const change = decideUser(user, present);
     if (typeof change === 'string') settle('user', name, change === '' ? 'unchanged' : 'skipped', change);
     else plan.users.push(change);
   });
 
   const takeRoomOfStorages = createStoragesRoom(state.storages);
   await each('storage', document.storages, (storage, name) => {
-    const change = decideStorage(storage, secrets, state);
+    const change = decideStorage(storage, secrets, state, present);
     if (typeof change === 'string') return settle('storage', name, change === '' ? 'unchanged' : 'skipped', change);
     takeRoomOfStorages(change.fields, change.id);
     return storages.push(change);
@@ -125,8 +126,8 @@ export async function planImport(
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
   const takeRoomOfRules = createRulesRoom(state.rules);
-  await each('rule', document.rules, (rule, name) => {
-    const change = decideRule(rule, secrets, names, state);
+  await each('rule', document.rules, async (rule, name) => {
+    const change = await decideRule(rule, { secrets, people: names, present, unknowablePassword: state.unknowablePassword, pace });
     if (change === undefined) return settle('rule', name, 'unchanged');
     takeRoomOfRules(change.fields, change.id);
     return rules.push(change);
@@ -134,13 +135,32 @@ export async function planImport(
   return { settled, ...plan, storages, rules };
 }
 
+/** What is there, by what it is looked for: each record of a file asks, and there may be tens of thousands of both. */
+interface Present {
+  readonly users: ReadonlyMap<string, ExportedUser>;
+  /** The first of each role: there are one administrator and one guest. */
+  readonly byRole: ReadonlyMap<number, ExportedUser>;
+  readonly usernames: ReadonlyMap<number, string>;
+  readonly storages: ReadonlyMap<string, Storage>;
+  readonly rules: ReadonlyMap<string, Rule>;
+}
+
+function presentOf({ users, storages, rules }: State): Present {
+  return {
+    users: new Map(users.map((user) => [user.username, user])),
+    byRole: new Map(users.toReversed().map((user) => [user.role, user])),
+    usernames: new Map(users.map(({ id, username }) => [id, username])),
+    storages: new Map(storages.map((storage) => [storage.mount_path, storage])),
+    rules: new Map(rules.map((rule) => [rule.path, rule])),
+  };
+}
+
 /** A text is the reason to leave the user alone; empty when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
-function decideUser({ id: _id, ...user }: ImportedUser, present: readonly ExportedUser[]): ImportPlan['users'][number] | string {
+function decideUser({ id: _id, ...user }: ImportedUser, { users, byRole }: Present): ImportPlan['users'][number] | string {
   if (user.role !== ROLE.general && user.role !== ROLE.guest) return 'the administrator here stays unchanged';
   const base_path = cleanPath(user.base_path, 'base_path');
   const permission = user.permission & ALL_PERMISSIONS;
-  const found =
-    user.role === ROLE.guest ? present.find(({ role }) => role === ROLE.guest) : present.find(({ username }) => username === user.username);
+  const found = user.role === ROLE.guest ? byRole.get(ROLE.guest) : users.get(user.username);
   if (found && found.role !== user.role) throw new AppError('INVALID_ARGUMENT', 'the administrator or the guest has this name');
   const quota = user.quota_bytes === undefined ? {} : { quota_bytes: user.quota_bytes };
   const fields = { ...user, ...quota, base_path, permission, username: found?.username ?? user.username };
@@ -156,29 +176,35 @@ function decideUser({ id: _id, ...user }: ImportedUser, present: readonly Export
 function decideStorage(
   { omitted: leftOut, ...storage }: ImportedStorage,
   secrets: DocumentSecrets | undefined,
-  { storages, drivers }: State,
+  { drivers }: State,
+  { storages }: Present,
 ): ImportPlan['storages'][number] | string {
   const form = drivers?.get(storage.driver);
   if (drivers && !form) return `no driver named: ${storage.driver}`;
   const mount_path = cleanPath(storage.mount_path, 'mount_path');
-  const present = storages.find((each) => each.mount_path === mount_path);
+  const present = storages.get(mount_path);
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
   const whole = entryOf(secrets?.storages, storage.mount_path);
+  const fieldsWith = (addition: string) => parseStorageFields({ ...storage, mount_path, addition });
+  // First, because nothing that is too long is to be compared.
+  const asGiven = fieldsWith(whole ?? (typeof storage.addition === 'string' ? storage.addition : JSON.stringify(storage.addition)));
+  const given = itemsOf(parseJson(asGiven.addition));
   // What the file has it does not leave out, whatever it says: else a change would pass for a secret that is kept.
-  const has = itemsOf(typeof storage.addition === 'string' ? {} : storage.addition);
-  const omitted = leftOut.filter((item) => !has.has(item));
-  const before: unknown = omitted.length > 0 && whole === undefined && present ? JSON.parse(present.addition) : undefined;
-  const known = pick(before, omitted);
-  const changed = Object.keys(known).length > 0 ? changedItems(storage.addition, before, omitted) : [];
+  const omitted = new Set(leftOut.filter((item) => !given.has(item)));
+  const before = itemsOf(omitted.size > 0 && whole === undefined && present ? JSON.parse(present.addition) : undefined);
+  const known = [...before].filter(([item, value]) => omitted.has(item) && value !== '');
+  const changed = known.length > 0 ? changedItems(given, before, omitted) : [];
   // Whoever wrote the file would have the secrets sent to a server of their own.
-  const kept = changed.length > 0 ? {} : known;
-  const given = typeof storage.addition === 'string' ? storage.addition : JSON.stringify({ ...storage.addition, ...kept });
-  const fields = parseStorageFields({ ...storage, mount_path, addition: whole ?? given });
-  const missing = whole === undefined ? omitted.filter((item) => !(item in kept)) : [];
+  const kept = new Map(changed.length > 0 ? [] : known);
+  const fields = kept.size > 0 ? fieldsWith(JSON.stringify(Object.fromEntries([...given, ...kept]))) : asGiven;
+  const missing = whole === undefined ? [...omitted].filter((item) => !kept.has(item)) : [];
   const because = changed.length === 0 ? '' : `; they are not kept, as the file changes ${changed.join(', ').slice(0, MAX_NOTE_LENGTH)}`;
   const misfits = form ? misfitsOf(Object(parseJson(fields.addition)), form, omitted) : [];
-  const note = [...(missing.length === 0 ? [] : [`without its secrets: ${missing.join(', ')}${because}`]), ...misfits].join('; ');
+  const note = [
+    ...(missing.length === 0 ? [] : [`without its secrets: ${missing.join(', ').slice(0, MAX_NOTE_LENGTH)}${because}`]),
+    ...misfits,
+  ].join('; ');
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
   const { addition, ...rest } = fields;
@@ -187,35 +213,44 @@ function decideStorage(
 }
 
 /** Undefined when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
-function decideRule(
+async function decideRule(
   { omitted, ...rule }: ImportedRule,
-  secrets: DocumentSecrets | undefined,
-  people: ReadonlyMap<number, ImportedUser>,
-  state: State,
-): ImportPlan['rules'][number] | undefined {
+  {
+    secrets,
+    people,
+    present: { rules, usernames, byRole },
+    unknowablePassword,
+    pace,
+  }: {
+    readonly secrets: DocumentSecrets | undefined;
+    readonly people: ReadonlyMap<number, ImportedUser>;
+    readonly present: Present;
+    readonly unknowablePassword: () => string;
+    readonly pace: Pace;
+  },
+): Promise<ImportPlan['rules'][number] | undefined> {
   const left: string[] = [];
-  const nameIn = ({ role, username }: ImportedUser) =>
-    role === ROLE.general ? username : (state.users.find((user) => user.role === role)?.username ?? username);
+  const nameIn = ({ role, username }: ImportedUser) => (role === ROLE.general ? username : (byRole.get(role)?.username ?? username));
   const namesOf = (field: string, ids: readonly number[]) => {
     const known = ids.flatMap((id) => people.get(id) ?? []).map(nameIn);
     if (known.length === ids.length) return known;
     left.push(`${field}: users who are not in the file are left out`);
     // A list of nobody is for everybody; the administrator may in any case.
-    return known.length > 0 ? known : state.users.filter(({ role }) => role === ROLE.admin).map(({ username }) => username);
+    return known.length > 0 ? known : [byRole.get(ROLE.admin)?.username ?? ''];
   };
   const path = cleanPath(rule.path, 'path');
-  const present = state.rules.find((each) => each.path === path);
+  const present = rules.get(path);
   const isOmitted = omitted.includes('password');
   const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
-  const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
-  const readers = namesOf('read_users', rule.read_users);
-  const writers = namesOf('write_users', rule.write_users);
+  const fields = await parseRuleFields({ ...rule, path, password: known ?? unknowablePassword() }, pace);
+  const readers = namesOf('read_users', fields.read_users);
+  const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
   const note = left.join('; ');
   const change = { id: present?.id, fields: { ...fields, readers, writers } };
   if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
-  const nameOf = (id: number) => state.users.find((user) => user.id === id)?.username;
+  const nameOf = (id: number) => usernames.get(id);
   const { read_users: _readers, write_users: _writers, ...rest } = fields;
   const isUnchanged =
     isSame(rest, present) && isSame(readers, present.read_users.map(nameOf)) && isSame(writers, present.write_users.map(nameOf));
@@ -231,21 +266,16 @@ function isSame(given: unknown, present: unknown): boolean {
 }
 
 /** Items that a file changes, beside those that it leaves out and those that lead nowhere else. */
-function changedItems(given: string | Record<string, unknown>, present: unknown, omitted: readonly string[]): string[] {
-  const [after, before] = [itemsOf(typeof given === 'string' ? parseJson(given) : given), itemsOf(present)];
+function changedItems(after: Items, before: Items, omitted: ReadonlySet<string>): string[] {
   return [...new Set([...after.keys(), ...before.keys()])].filter(
-    (item) => !omitted.includes(item) && item !== ROOT_ITEM && !isSame(after.get(item) ?? '', before.get(item) ?? ''),
+    (item) => !omitted.has(item) && item !== ROOT_ITEM && !isSame(after.get(item) ?? '', before.get(item) ?? ''),
   );
 }
 
-const itemsOf = (values: unknown): ReadonlyMap<string, unknown> => new Map(Object.entries(Object(values)));
+type Items = ReadonlyMap<string, unknown>;
+const itemsOf = (values: unknown): Items => new Map(Object.entries(Object(values)));
 
 /** Of a record of the file, whose keys may be names that every object has. */
 function entryOf(record: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function pick(values: unknown, names: readonly string[]): Record<string, unknown> {
-  if (typeof values !== 'object' || values === null) return {};
-  return Object.fromEntries(Object.entries(values).filter(([name, value]) => names.includes(name) && value !== ''));
 }

@@ -1,25 +1,32 @@
 import { AppError } from '@wharf/errors';
+import { countTurns } from '@wharf/harness';
+import { createPace } from '@wharf/pace';
 import { describe, expect, it } from 'vitest';
 import { createRulesRoom, parseRuleFields, type RuleFields, shadowedBy } from './rule.ts';
 import { ruleFields } from './testing/fields.ts';
 
-const errorOf = (rest: Partial<RuleFields>) => {
-  try {
-    parseRuleFields(ruleFields(rest));
-  } catch (error) {
-    return AppError.from(error);
-  }
-  return undefined;
-};
+const parse = (given: RuleFields) => parseRuleFields(given, createPace());
+const errorOf = (rest: Partial<RuleFields>) =>
+  parse(ruleFields(rest)).then(
+    () => undefined,
+    (error: unknown) => AppError.from(error),
+  );
 
 describe('parseRuleFields', () => {
-  it('keeps what is in order, cleans the path and names each user once', () => {
+  it('keeps what is in order, cleans the path and names each user once', async () => {
     const given = ruleFields({ path: '//a/b/', hide: '^x\n\n(?i)y$\n', read_users: [2, 1, 2], p_sub: true, readme: '# hi' });
-    expect(parseRuleFields(given)).toEqual({ ...given, path: '/a/b', read_users: [2, 1] });
+    expect(await parse(given)).toEqual({ ...given, path: '/a/b', read_users: [2, 1] });
   });
 
-  it('passes over what is no field of a rule', () => {
-    expect(parseRuleFields({ ...ruleFields(), ...{ id: 3, shadows: ['/'] } })).toEqual(ruleFields());
+  it('passes over what is no field of a rule', async () => {
+    expect(await parse({ ...ruleFields(), ...{ id: 3, shadows: ['/'] } })).toEqual(ruleFields());
+  });
+
+  it('leaves others their turn between its patterns', async () => {
+    const turns = countTurns();
+    await parse(ruleFields({ hide: Array.from({ length: 200 }, (_, index) => `(?i)[a-\u4000]${index}`).join('\n') }));
+    turns.stop();
+    expect(turns.count()).toBeGreaterThan(5);
   });
 
   it.each([
@@ -36,8 +43,8 @@ describe('parseRuleFields', () => {
       'INVALID_ARGUMENT',
       'write_users has more than 1000 users',
     ],
-  ])('refuses %s', (_what, rest, code, message) => {
-    expect(errorOf(rest)).toMatchObject({ code, message });
+  ])('refuses %s', async (_what, rest, code, message) => {
+    expect(await errorOf(rest)).toMatchObject({ code, message });
   });
 });
 

@@ -37,6 +37,7 @@ describe('parseStorageFields', () => {
   });
 
   it.each([
+    ['an addition that is nested too deeply', { addition: `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}` }, 'INVALID_ARGUMENT'],
     ['no mount path', { mount_path: '' }, 'INVALID_ARGUMENT'],
     ['a mount path that climbs', { mount_path: '/a/../b' }, 'UNSAFE_PATH'],
     ['an addition that is a list', { addition: '[]' }, 'INVALID_ARGUMENT'],

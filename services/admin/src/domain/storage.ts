@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from '@wharf/models';
+import { brokenBound, parseJson } from '@wharf/pace';
 import { cleanPath } from './clean-path.ts';
 import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
 
@@ -18,6 +19,8 @@ export interface Storage extends StorageFields {
 export const STATUS = { works: 'work', disabled: 'disabled', notStarted: 'not started yet' } as const;
 
 const MAX_WORD_BYTES = 128;
+/** As of any JSON that is sent: what is deeper is not written out again, so that there would be no export. */
+const ADDITION_BOUNDS = { maxDepth: 64, maxValues: 50_000 } as const;
 /** What a storage takes beside its texts. */
 const STORAGE_BYTES = 512;
 
@@ -67,12 +70,9 @@ function parseAddition(text: string): string {
 }
 
 function isObjectText(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  if (brokenBound(Buffer.from(text), ADDITION_BOUNDS)) return false;
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function checkedText(field: string, text: string, maxBytes: number): string {

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, type RuleRecord, readRules } from '@wharf/models';
 import { seal, unseal } from '@wharf/service-kit';
 import type { Rule, RuleFields } from '../domain/rule.ts';
+import { mapInTurns } from './map-in-turns.ts';
 
 /** The path rules. Passwords are sealed in the store and in clear here. */
 export interface RuleStore {
@@ -29,7 +30,7 @@ export function createRuleStore(models: Models, key: Buffer): RuleStore {
   });
   const toRecord = (fields: RuleFields): RuleFields => ({ ...fields, password: fields.password && seal(key, fields.password) });
   return {
-    list: async () => (await readRules(models)).map(fromRecord),
+    list: async () => mapInTurns(await readRules(models), fromRecord),
     async insert(id, fields) {
       try {
         await rules.create({ _id: id, ...toRecord(fields) });

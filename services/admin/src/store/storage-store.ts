@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, readStorages, type StorageRecord } from '@wharf/models';
 import { seal, unseal } from '@wharf/service-kit';
 import { STATUS, type Storage, type StorageFields } from '../domain/storage.ts';
+import { mapInTurns } from './map-in-turns.ts';
 
 /** The storages; their additions are encrypted in the store and in clear here. */
 export interface StorageStore {
@@ -44,7 +45,7 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
   const isMountPathTaken = async (mountPath: string) => (await storages.exists({ mount_path: mountPath })) !== null;
 
   return {
-    list: async () => (await readStorages(models)).map(fromRecord),
+    list: async () => mapInTurns(await readStorages(models), fromRecord),
     async get(id) {
       const record = await storages.findById(id).lean<StorageRecord>();
       if (!record) throw unknown();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag, jsonText, text } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { AnswerAsJson, type Route, route } from '../route.ts';
 
 const importedRecordShape = z.object({ kind: z.string(), name: z.string(), outcome: z.string(), note: z.string() });
 
@@ -13,11 +13,15 @@ export const adminConfigRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ passphrase: text() }),
     answer: z.record(z.string(), z.unknown()),
-    call: async ({ peers, options }, input) => {
+    call: async ({ peers, options, hold }, input) => {
       const pieces: Uint8Array[] = [];
-      for await (const piece of peers.admin.exportConfiguration(input, options)) pieces.push(piece.document);
-      const document: unknown = JSON.parse(Buffer.concat(pieces).toString());
-      return z.record(z.string(), z.unknown()).parse(document);
+      let length = 0;
+      for await (const { document } of peers.admin.exportConfiguration(input, options)) {
+        length += document.length;
+        hold(length);
+        pieces.push(document);
+      }
+      return new AnswerAsJson(pieces);
     },
   }),
   route({

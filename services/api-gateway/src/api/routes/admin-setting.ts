@@ -4,13 +4,18 @@ import { int32, list, requiredText, text } from '../fields.ts';
 import { absentRoute, nothing, type Route, route } from '../route.ts';
 import { nothingBack, settingShape } from '../shapes.ts';
 
+/** There are a dozen; a body has room for two million. */
+const MAX_GROUPS = 100;
+
 const groupsInput = z.object({ group: text(), groups: text() });
 
 /** The groups that are asked for, none for all. `groups` is a comma list and counts before `group`. */
 function groupsOf({ group, groups }: z.output<typeof groupsInput>): number[] {
   const asked = groups === '' ? group : groups;
   if (asked === '') return [];
-  return asked.split(',').map((part) => {
+  const parts = asked.split(',', MAX_GROUPS + 1);
+  if (parts.length > MAX_GROUPS) throw new AppError('INVALID_ARGUMENT', `no more than ${MAX_GROUPS} groups at once`);
+  return parts.map((part) => {
     if (!/^\s*-?\d{1,9}\s*$/.test(part)) throw new AppError('INVALID_ARGUMENT', `the group '${part}' must be a number`);
     return Number(part);
   });
