@@ -27,8 +27,6 @@ export { type Cors, createCors, preflightDownload } from './http/cors.ts';
 export { endWhenIdle } from './http/end-when-idle.ts';
 export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { ERROR_NAME_HEADER, nameError } from './http/error-name.ts';
-export { freeChunk } from './http/free-chunk.ts';
-export { gatherBytes } from './http/gather-bytes.ts';
 export { onceClosed } from './http/once-closed.ts';
 export { partCodes } from './http/part-codes.ts';
 export { plainAddress } from './http/plain-address.ts';

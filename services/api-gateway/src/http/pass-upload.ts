@@ -1,5 +1,6 @@
 import { type Agent, request as ask, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { freeChunk, onceClosed } from '@wharf/service-kit';
+import { freeChunk } from '@wharf/pace';
+import { onceClosed } from '@wharf/service-kit';
 import { passedHeaders } from './hop-by-hop.ts';
 
 /** With so much of a body waiting for the data plane, the client waits, in bytes. */

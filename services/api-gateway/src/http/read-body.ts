@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { createFairTurns } from '@wharf/pace';
-import { freeChunk, gatherBytes } from '@wharf/service-kit';
+import { createFairTurns, freeChunk, gatherBytes } from '@wharf/pace';
 import type { RawInput } from '../api/decode-input.ts';
 import { parseJson } from '../api/parse-json.ts';
 import { parsePairs } from '../api/parse-pairs.ts';

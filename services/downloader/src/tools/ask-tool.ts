@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { brokenBound, createFairPlaces, createKeyedTurns, unlessAborted } from '@wharf/pace';
-import { gatherBytes } from '@wharf/service-kit';
+import { brokenBound, createFairPlaces, createKeyedTurns, gatherBytes, unlessAborted } from '@wharf/pace';
 
 export interface ToolRequest {
   readonly method: 'GET' | 'POST';

@@ -1,8 +1,7 @@
 import type { EgressPolicy } from '@wharf/egress';
 import { portOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
-import { gatherBytes } from '@wharf/service-kit';
+import { createPace, gatherBytes } from '@wharf/pace';
 import { isMagnet, magnetHashes } from '../domain/magnet.ts';
 import { metalinkUrls, unusableMetalink } from '../domain/metalink.ts';
 import { readTorrent, type Torrent } from '../domain/torrent.ts';

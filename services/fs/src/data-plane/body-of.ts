@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { AppError } from '@wharf/errors';
-import { freeChunk } from '@wharf/service-kit';
+import { freeChunk } from '@wharf/pace';
 import { BATCH_BYTES, dropBatch, giveBackBatch, takeBatch } from '../driver-contract/batches.ts';
 
 /**

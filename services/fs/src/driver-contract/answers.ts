@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { giveWay } from '@wharf/pace';
+import { gatherBytes, giveWay } from '@wharf/pace';
 import { freeWhole } from './batches.ts';
 import type { CallOptions, Entry, FileContent } from './storage-driver.ts';
 import { abortError, badAnswer, largeThumbnail, storageError, throwIfAborted } from './storage-error.ts';
@@ -128,20 +128,21 @@ async function* piecesOf(answer: Answer): AsyncGenerator<Uint8Array, void> {
 
 /** All of a small picture. @throws AppError CONTENT_CORRUPT: it is larger */
 export async function readThumbnail(answer: Answer, signal: AbortSignal | undefined, maxBytes: number): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
+  const gathered = gatherBytes(maxBytes);
   let bytes = 0;
   for await (const piece of boundedBody(answer, signal)) {
     bytes += piece.byteLength;
     if (bytes > maxBytes) throw largeThumbnail();
-    pieces.push(Uint8Array.from(piece));
+    gathered.add(piece);
   }
-  return Buffer.concat(pieces);
+  return gathered.whole();
 }
 
 /** The text of a short answer. Of a longer one it is cut off. */
 export async function readText(answer: Answer, signal: AbortSignal | undefined, maxBytes: number): Promise<string> {
-  const pieces = await Array.fromAsync(boundedBody(answer, signal, maxBytes), (piece) => Buffer.from(piece));
-  return Buffer.concat(pieces).toString('utf8');
+  const gathered = gatherBytes(maxBytes);
+  for await (const piece of boundedBody(answer, signal, maxBytes)) gathered.add(piece);
+  return gathered.whole().toString('utf8');
 }
 
 /** Reads what nobody needs. */

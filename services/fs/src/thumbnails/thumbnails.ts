@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { memoryBytes } from '@wharf/pace';
+import { gatherBytes, memoryBytes } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Mount } from '../domain/mounts/mounts.ts';
@@ -235,14 +235,14 @@ function ignoreUnless(code: ErrorCode): (error: unknown) => undefined {
 }
 
 async function readUnsized(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  const gathered = gatherBytes(MAX_INPUT_BYTES);
   let sizeBytes = 0;
   for await (const chunk of content) {
     sizeBytes += chunk.byteLength;
     checkSize({ sizeBytes });
-    chunks.push(Uint8Array.from(chunk));
+    gathered.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return gathered.whole();
 }
 
 function checkSize({ sizeBytes = 0 }: { readonly sizeBytes: number | undefined }): void {
