@@ -2,15 +2,21 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import net, { type LookupFunction } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
-import { endlessInterim, MAX_INTERIM_ANSWERS } from '@wharf/pace';
+import { endlessInterim, MAX_INTERIM_ANSWERS, memoryBytes } from '@wharf/pace';
 import type { Answer, AskedRequest } from './asked-request.ts';
 import { hostOf, portOf } from './egress-policy.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
 
 /** Bytes that wait for the receiver on each connection, where nothing else is asked for. */
 const PIECE_BYTES = 256 * 1024;
-/** With less room than that left, the next piece begins. */
-const LEAST_ROOM_BYTES = 64 * 1024;
+/** With less room than this fraction of a piece left, the next one begins. */
+const LEAST_ROOM_SHARES = 4;
+/** A connection that stands has a piece that is lent, one that is full and one that has begun. */
+const PIECES_OF_ONE = 3;
+/** What the big pieces of all connections of the process may take; further ones have small pieces, as whoever takes nothing holds them for minutes. */
+const MAX_BIG_PIECES_BYTES = Math.min(128 * 1024 * 1024, memoryBytes() / 8);
+/** Twice as much as the longest head. */
+const SMALL_PIECE_BYTES = 32 * 1024;
 /** As of Node's own client. */
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Servers of which it is remembered that they do not suit. One that is forgotten is asked once more. */
@@ -28,9 +34,31 @@ export interface BulkConnections {
   close(): void;
 }
 
+/** Room that connections share. */
+interface PieceRoom {
+  /** @returns gives it back; undefined: there is none */
+  take(bytes: number): (() => void) | undefined;
+}
+
+function createPieceRoom(maxBytes: number): PieceRoom {
+  let taken = 0;
+  return {
+    take(bytes) {
+      if (taken + bytes > maxBytes) return undefined;
+      taken += bytes;
+      return () => {
+        taken -= bytes;
+      };
+    },
+  };
+}
+
+const roomOfAll = createPieceRoom(MAX_BIG_PIECES_BYTES);
+
 /**
  * @param idleMs how long a connection that nobody uses is kept, in milliseconds
- * @param options.pieceBytes so many bytes wait for the receiver on each connection, in as many buffers of that size as are needed
+ * @param options.pieceBytes so many bytes wait for the receiver on each connection, in as many buffers of that size as are needed; less, where others have all room
+ * @param options.roomBytes for those pieces, another room than that of the process: for tests only
  * @param options.secureContext what servers are verified by; absent: the public authorities
  * @param options.remembersUnsuited whether a server is left to Node's client for good after one answer that has no plain length
  */
@@ -41,8 +69,15 @@ export function createBulkConnections(
     remembersUnsuited = true,
     pieceBytes = PIECE_BYTES,
     secureContext,
-  }: { readonly remembersUnsuited?: boolean; readonly pieceBytes?: number; readonly secureContext?: SecureContext } = {},
+    roomBytes,
+  }: {
+    readonly remembersUnsuited?: boolean;
+    readonly pieceBytes?: number;
+    readonly secureContext?: SecureContext;
+    readonly roomBytes?: number;
+  } = {},
 ): BulkConnections {
+  const room = roomBytes === undefined ? roomOfAll : createPieceRoom(roomBytes);
   const open = new Set<BulkConnection>();
   const idle = new Map<string, BulkConnection[]>();
   /** Servers whose answers have no plain length. */
@@ -52,9 +87,14 @@ export function createBulkConnections(
     idle.set(origin, [...waiting.filter(({ isUsable }) => isUsable), connection]);
   };
   const connect = (url: URL): BulkConnection => {
-    const connection = new BulkConnection(url, { lookup: lookupOf(url), idleMs, pieceBytes, keep: keep(url.origin), secureContext });
+    const leave = room.take(PIECES_OF_ONE * pieceBytes);
+    const connection = new BulkConnection(url, {
+      ...{ lookup: lookupOf(url), idleMs, keep: keep(url.origin), secureContext },
+      pieceBytes: leave ? pieceBytes : SMALL_PIECE_BYTES,
+    });
     open.add(connection);
     connection.onceClosed(() => {
+      leave?.();
       open.delete(connection);
       const waiting = idle.get(url.origin)?.filter(({ isUsable }) => isUsable) ?? [];
       if (waiting.length > 0) idle.set(url.origin, waiting);
@@ -273,7 +313,7 @@ class BulkConnection {
 
   /** Where the socket puts what comes next. */
   #room(): Buffer {
-    if (this.#pieceBytes - this.#end < LEAST_ROOM_BYTES) {
+    if (this.#pieceBytes - this.#end < this.#pieceBytes / LEAST_ROOM_SHARES) {
       const full = { buffer: this.#buffer, start: this.#start, end: this.#end };
       const waiting = full.buffer.subarray(full.start, full.end);
       const isFree = this.#lent !== full.buffer && (waiting.byteLength === 0 || this.#asking !== undefined);

@@ -94,6 +94,17 @@ describe('names', () => {
     );
   });
 
+  it('of which somebody has given one thousands of addresses cost no more than those of a few', async () => {
+    const many = async () => Array.from({ length: 4_000 }, (_, index) => `5.9.${index >> 8}.${index & 255}`);
+    let looks = 0;
+    const networks = () => {
+      looks += 1;
+      return ['192.168.1.5/24'];
+    };
+    expect(await policy({ resolve: many, networks }).resolve('many.example', 80)).toContain('5.9.0.0');
+    expect(looks).toBeLessThan(100);
+  });
+
   it('that do not resolve are told so', async () => {
     const broken = policy({ resolve: () => Promise.reject(new Error('ENOTFOUND')) });
     await expect(broken.resolve('nowhere.example', 80)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });

@@ -56,6 +56,9 @@ const METADATA = [
   ...['fd00:ec2::254', 'fd00:c1::a9fe:a9fe', 'fd20:ce::254', 'fd00:42::42'],
 ].flatMap((text) => parseBlock(text) ?? []);
 
+/** So many addresses of a name are looked at: whoever has a name server can give it thousands, and each costs up to a millisecond. */
+const MAX_ADDRESSES = 16;
+
 /** Ranges that the admin may name: servers beside us, but never the configuration services of a cloud. */
 const ADMIN_KINDS: ReadonlySet<AddressKind> = new Set(['public', 'private', 'loopback']);
 
@@ -101,7 +104,7 @@ function createPolicy(options: EgressOptions, resolveName: LookUp, lookUpOf: (ow
   const resolve = async (rawHost: string, port: number): Promise<string[]> => {
     const host = normalHost(rawHost);
     const reachable: string[] = [];
-    for (const text of await addressesOf(host, lookUp)) {
+    for (const text of (await addressesOf(host, lookUp)).slice(0, MAX_ADDRESSES)) {
       const bytes = parseAddress(text);
       if (bytes && isReachable(host, bytes) && !(await isForbidden(text, port))) reachable.push(text);
     }

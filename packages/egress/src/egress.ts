@@ -86,5 +86,6 @@ function connectTo(host: string, port: number, signal: AbortSignal): Promise<Soc
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
+  if (signal.aborted) return Promise.reject(signal.reason);
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 }

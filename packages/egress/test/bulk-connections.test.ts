@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { AppError } from '@wharf/errors';
 import { isAvailable, makeCertificate, waitFor } from '@wharf/harness';
+import { collectGarbage } from '@wharf/pace';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, createBulkConnections, createEgressPolicy, createGuardedClient } from '../src/index.ts';
 
@@ -57,7 +59,37 @@ async function buffer(answer: Answer): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
+/** What many connections hold whose receivers have taken a little, and then nothing. */
+async function heldBy(connections: number, roomBytes: number): Promise<number> {
+  const much = Buffer.alloc(1024 * 1024, 'x');
+  const server = await serve((socket) => {
+    const goOn = () => {
+      while (!socket.destroyed && socket.write(much));
+    };
+    socket.on('drain', goOn).write(headOf(2 ** 40));
+    goOn();
+  });
+  const bulk = createBulkConnections(() => lookup, 1_000, { roomBytes });
+  closing.push(() => bulk.close());
+  collectGarbage('regular');
+  const before = process.memoryUsage().arrayBuffers;
+  const request = { url: server.url, method: 'GET', headers: {}, body: undefined, signal: new AbortController().signal };
+  const answers = await Promise.all(
+    Array.from({ length: connections }, () => bulk.ask({ ...request, onConnected: () => undefined, onSent: () => undefined })),
+  );
+  const readers = answers.map((answer) => (answer as Answer)[Symbol.asyncIterator]());
+  for (let round = 0; round < 16; round += 1) await Promise.all(readers.map((reader) => reader.next()));
+  collectGarbage('regular');
+  return process.memoryUsage().arrayBuffers - before;
+}
+
 describe('big bodies', () => {
+  it('that many receivers leave standing have big pieces up to a bound together, and small ones beyond it', async () => {
+    const held = await heldBy(40, 4 * 3 * 256 * 1024);
+    // The first four hold 3 MiB, each other one 96 KiB at most; with big pieces forty held 30 MiB.
+    expect(held).toBeLessThan(8 * 1024 * 1024);
+  });
+
   it('arrive as they were sent, one after the other over one connection', async () => {
     const bodies = [randomBytes(3_000_001), Buffer.alloc(0), randomBytes(1), randomBytes(700_000)];
     const { url, sockets } = await serve((socket, count) => {

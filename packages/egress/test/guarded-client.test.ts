@@ -4,7 +4,7 @@ import net, { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEgressPolicy, createGuardedClient, type GuardedClient } from '../src/index.ts';
+import { createEgress, createEgressPolicy, createGuardedClient, type GuardedClient } from '../src/index.ts';
 
 const closing: Array<() => void> = [];
 afterEach(() => {
@@ -172,4 +172,11 @@ describe('the guarded client (C6)', () => {
     const { client } = clientOf({ allow: ['127.0.0.1'] });
     await expect(client.request({ url: new URL(`http://127.0.0.1:${port}/`) })).rejects.toThrowError(/refuses connections/);
   });
+});
+
+it('a connection for somebody who has gone does not wait for a name whose server is silent', async () => {
+  const resolve = () => Promise.withResolvers<never>().promise;
+  const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'user', resolve }));
+  const gone = { host: 'silent.example', port: 80, signal: AbortSignal.abort() };
+  await expect(egress.connect(gone)).rejects.toMatchObject({ code: 'CANCELLED' });
 });

@@ -20,4 +20,8 @@ export class OwnPart<Value extends object> {
   set(key: string, value: Value): void {
     this.#all.set(`${this.#own} ${key}`, value);
   }
+
+  delete(key: string): void {
+    this.#all.delete(`${this.#own} ${key}`);
+  }
 }

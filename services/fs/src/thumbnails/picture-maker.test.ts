@@ -38,6 +38,27 @@ it.runIf(process.platform === 'linux')('a picture that would fill the memory tha
   maker.close();
 });
 
+it('pictures of callers are made by turns, however many one of them has asked for', async () => {
+  const maker = createPictureMaker();
+  const ended: string[] = [];
+  const make = (caller: string) => maker.make(pngOf(300, 200), { caller }).then(() => ended.push(caller));
+  await Promise.all([...Array.from({ length: 20 }, () => make('many')), make('one')]);
+  maker.close();
+  expect(ended.indexOf('one')).toBeLessThan(6);
+});
+
+it('who waits for no picture any more is not waited for', async () => {
+  const maker = createPictureMaker();
+  const gone = new AbortController();
+  const first = Promise.all([1, 2].map(() => maker.make(pngOf(300, 200), { caller: 'many' })));
+  const left = maker.make(pngOf(300, 200), { caller: 'many', signal: gone.signal });
+  gone.abort();
+  await expect(left).rejects.toThrow();
+  await first;
+  expect((await maker.make(pngOf(10, 10), { caller: 'many' })).byteLength).toBeGreaterThan(0);
+  maker.close();
+});
+
 /** The id of the one that this process has started. */
 async function pictureProcess(): Promise<number> {
   for (const id of await readdir('/proc')) {

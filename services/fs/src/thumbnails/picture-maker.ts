@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
-import { memoryBytes, takenBytes } from '@wharf/pace';
+import { createFairPlaces, memoryBytes, takenBytes } from '@wharf/pace';
 import { readImageHeader } from './image-header.ts';
 import type { PictureAnswer, PictureRequest } from './picture-process.ts';
 import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
@@ -11,11 +11,13 @@ export interface PictureMaker {
   /**
    * The picture as a PNG of 144 pixels' width, upright.
    *
+   * @param options.caller for whom it is: those of several are made by turns, at most two of one are on their way, and one large one.
+   * @param options.signal ends the wait for the turn
    * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
-   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be
+   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; OVERLOADED when no process can be
    * started, the system ends it, or it would fill the memory that is left
    */
-  make(image: Uint8Array): Promise<Uint8Array>;
+  make(image: Uint8Array, options?: { readonly caller?: string; readonly signal?: AbortSignal }): Promise<Uint8Array>;
   close(): void;
 }
 
@@ -27,7 +29,6 @@ export interface PictureLimits {
 }
 
 const MAX_PROCESSES = 2;
-const MAX_WAITING = 64;
 const IDLE_MS = 20_000;
 const MEMORY_LOOK_MS = 50;
 const PAGE_BYTES = 4096;
@@ -53,6 +54,21 @@ interface Hand {
 }
 
 export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
+  const processes = createProcesses(limits);
+  /** One more than can be made, so that no process waits for the next. */
+  const turns = { ofSmall: createFairPlaces(MAX_PROCESSES + 1), ofLarge: createFairPlaces(2) };
+  return {
+    async make(image, { caller = '', signal } = {}) {
+      const isLarge = pixelsOf(image) > LARGE_PIXELS;
+      const inTurn = isLarge ? turns.ofLarge : turns.ofSmall;
+      return inTurn(caller, () => processes.make(image, isLarge), signal);
+    },
+    close: () => processes.close(),
+  };
+}
+
+/** The processes, which take pictures in the order in which they come, of large ones one at a time. */
+function createProcesses(limits: PictureLimits) {
   const { timeoutMs = MAKE_TIMEOUT_MS, maxProcessBytes = MAX_PROCESS_BYTES, roomBytes = memoryLeft } = limits;
   const hands: Hand[] = [];
   const waiting: Job[] = [];
@@ -129,19 +145,14 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   };
 
   return {
-    make(image) {
+    make(image: Uint8Array, isLarge: boolean): Promise<Uint8Array> {
       if (isClosed) return Promise.reject(lost(undefined));
-      if (waiting.length >= MAX_WAITING) return Promise.reject(new AppError('RATE_LIMITED', 'too many thumbnails are asked for'));
       const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-      try {
-        waiting.push({ id: nextId++, image, isLarge: pixelsOf(image) > LARGE_PIXELS, resolve, reject });
-      } catch (error) {
-        return Promise.reject(error);
-      }
+      waiting.push({ id: nextId++, image, isLarge, resolve, reject });
       next();
       return promise;
     },
-    close() {
+    close(): void {
       isClosed = true;
       for (const job of waiting.splice(0)) job.reject(lost(undefined));
       for (const hand of [...hands]) give(hand, lost(undefined));

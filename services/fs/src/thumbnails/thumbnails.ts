@@ -96,24 +96,26 @@ export function createThumbnails({
       if (own.users === 0) lanes.delete(id);
     }
   };
-  const makeLasting = (key: string, image: Uint8Array): Promise<Uint8Array> =>
-    maker.make(image).catch((error: unknown) => {
+  const makeLasting = (key: string, image: Uint8Array, { caller, until: signal }: Wanted): Promise<Uint8Array> =>
+    maker.make(image, { caller, signal }).catch((error: unknown) => {
       if (AppError.means(error, 'verdict')) failures.set(key, error);
       throw error;
     });
   const makeOnce = async (key: string, driver: StorageDriver, wanted: Wanted): Promise<Uint8Array> => {
-    const { path, entry, isPicture, until } = wanted;
+    const { path, entry, isPicture, caller, until } = wanted;
     if (entry.hasThumbnail && supports(driver, 'thumbnail')) {
       const own = await holding(MAX_STORAGE_PICTURE_BYTES, wanted, async () => {
         const image = askForPicture(driver, path, entry, { limitMs: pictureTimeoutMs, signal: until });
-        if (!isPicture) return makeLasting(key, await image);
-        return image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
+        if (!isPicture) return makeLasting(key, await image, wanted);
+        return image.then((bytes) => maker.make(bytes, { caller, signal: until })).catch(ignoreUnless('STALE_VERSION'));
       });
       if (own) return own;
     }
     throwIfAborted(until);
     checkSize(entry);
-    return holding(entry.sizeBytes ?? MAX_INPUT_BYTES, wanted, async () => makeLasting(key, await readPicture(driver, path, entry, until)));
+    return holding(entry.sizeBytes ?? MAX_INPUT_BYTES, wanted, async () =>
+      makeLasting(key, await readPicture(driver, path, entry, until), wanted),
+    );
   };
   const make = (key: string, mount: Mount, wanted: Wanted): Promise<Uint8Array> =>
     withLane(mount, async (lane) => {
@@ -139,7 +141,9 @@ export function createThumbnails({
       const key = keyOf(mount, path, entry);
       const failed = failures.get(key);
       if (failed) return Promise.reject(failed);
-      const made = share(key, asker.signal, (until) => make(key, mount, { storage: mount.storage._id, path, entry, isPicture, until }));
+      const { signal, caller = '' } = asker;
+      const wanted = { storage: mount.storage._id, path, entry, isPicture, caller };
+      const made = share(key, signal, (until) => make(key, mount, { ...wanted, until }));
       turns.get(key)?.join(asker);
       return made;
     },
@@ -152,6 +156,8 @@ interface Wanted {
   readonly path: MountPath;
   readonly entry: Entry;
   readonly isPicture: boolean;
+  /** Who asked first. */
+  readonly caller: string;
   /** Aborted when nobody waits for it any more. */
   readonly until: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { openFtpRelay } from './ftp-relay.ts';
+import { openFtpRelay, safeReplies } from './ftp-relay.ts';
 
 /** A server of which each word is a reply of passive mode, and the connection that asks it. */
 async function openControl() {
@@ -116,4 +116,14 @@ it('a server that says more than rclone takes is not read on', async () => {
     });
   while (sentBytes < 200_000_000 && (await isTaken())) sentBytes += 1_000_000;
   expect(sentBytes).toBeLessThan(100_000_000);
+});
+
+it('lines that come together go on together, but for replies of passive mode', async () => {
+  async function* said() {
+    yield Buffer.from(`${'\n'.repeat(60_000)}227 a (1,2,3,4,5,6)\r\n220 b\r\n`);
+    yield Buffer.from('220 half of');
+    yield Buffer.from(' a line\r\n');
+  }
+  const pieces = await Array.fromAsync(safeReplies(said(), async () => '227 ours\r\n'));
+  expect(pieces.map(String)).toEqual([`${'\n'.repeat(60_000)}227 ours\r\n`, '220 b\r\n', '220 half of a line\r\n']);
 });

@@ -52,11 +52,12 @@ export function openFtpRelay(connect: (signal: AbortSignal, data?: DataPlace) =>
 
 /**
  * Passes on what a server says, line by line, but for replies of passive mode: rclone goes wherever such a reply leads, so none gets there as the server
- * said it, whole or in parts.
+ * said it, whole or in parts. Other lines that come together go on together: one by one, 64 KiB of empty ones kept the thread for a second.
  *
  * @param translated what is said in the place of such a reply, given all its lines
+ * @internal exported for its test
  */
-async function* safeReplies(said: AsyncIterable<Buffer>, translated: (reply: string) => Promise<string>): AsyncGenerator<Buffer> {
+export async function* safeReplies(said: AsyncIterable<Buffer>, translated: (reply: string) => Promise<string>): AsyncGenerator<Buffer> {
   let rest = '';
   /** The lines so far of a reply of passive mode. */
   let passive = '';
@@ -64,6 +65,7 @@ async function* safeReplies(said: AsyncIterable<Buffer>, translated: (reply: str
   let end: string | undefined;
   for await (const bytes of said) {
     rest += bytes.toString('latin1');
+    let plain = '';
     for (let feed = rest.indexOf('\n'); feed >= 0; feed = rest.indexOf('\n')) {
       const line = rest.slice(0, feed + 1);
       rest = rest.slice(feed + 1);
@@ -71,15 +73,17 @@ async function* safeReplies(said: AsyncIterable<Buffer>, translated: (reply: str
       if (isFirst ? SEVERAL_LINES.test(line) : line.startsWith(end ?? '')) end = isFirst ? `${line.slice(0, 3)} ` : undefined;
       if (passive === '' && !(isFirst && PASSIVE.test(line))) {
         // An rclone that has given up the reply around it would take it for one by itself.
-        yield Buffer.from(PASSIVE.test(line) ? ` ${line}` : line, 'latin1');
+        plain += PASSIVE.test(line) ? ` ${line}` : line;
         continue;
       }
       passive += line;
       if (passive.length > MAX_LINE_BYTES) return;
       if (end !== undefined) continue;
-      yield Buffer.from(await translated(passive), 'latin1');
+      yield Buffer.from(plain + (await translated(passive)), 'latin1');
+      plain = '';
       passive = '';
     }
+    if (plain !== '') yield Buffer.from(plain, 'latin1');
     if (rest.length > MAX_LINE_BYTES) return;
   }
 }

@@ -1,6 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { baseName, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import type { NameTraits } from '../../driver-contract/folding.ts';
+import { OwnPart } from '../../driver-contract/own-part.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
@@ -8,12 +10,35 @@ import type { Place, RcloneClient, RemoteEntry } from './client.ts';
 import { createFolderLooks } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
 
-/** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. And how many of them. */
+/** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. */
 const LISTED_MS = 1_000;
 const MOST_LISTED_MS = 5_000;
-const MAX_LISTED = 20_000;
 /** No name that is asked for is longer. */
 const MAX_LISTED_LENGTH = 255;
+/** What is kept of the names of a folder, in bytes: some 20,000 names of 20 letters. The others are looked for by a listing. */
+const MAX_LISTED_BYTES = 2 * 1024 * 1024;
+/** The same of all storages together. */
+const MAX_ALL_LISTED_BYTES = 8 * MAX_LISTED_BYTES;
+/** What a name takes beside its letters, and one of these. */
+const [NAME_BYTES, LETTER_BYTES] = [64, 2];
+
+/** What a folder has that was listed a moment ago. */
+interface Listed {
+  readonly folder: MountPath;
+  readonly names: Set<string>;
+  readonly bytes: number;
+  readonly untilMs: number;
+}
+
+const listedOfAll = new LRUCache<string, Listed>({
+  maxSize: MAX_ALL_LISTED_BYTES,
+  sizeCalculation: ({ bytes }) => bytes,
+  ttl: MOST_LISTED_MS,
+  ttlAutopurge: true,
+});
+
+/** Of each storage there is one. */
+const LAST = 'last';
 
 /** Something may be there that is no file. */
 const UNCLEAR = Symbol('unclear');
@@ -44,8 +69,8 @@ export class RemoteRoot {
     (folder, tell, signal) => this.#look(folder, tell, signal),
     () => !this.#names.caseSensitive,
   );
-  /** What the folder has that was listed last. */
-  #listed: { readonly folder: MountPath; readonly names: Set<string>; readonly untilMs: number } | undefined;
+  /** The folder that was listed last. */
+  readonly #listed = new OwnPart(listedOfAll);
   /** How often what was seen has been forgotten. */
   #forgotten = 0;
   #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false };
@@ -161,37 +186,42 @@ export class RemoteRoot {
   /** Entries have moved, or are gone. */
   forget(): void {
     this.#seen.clear();
-    this.#listed = undefined;
+    this.#listed.delete(LAST);
     this.#forgotten += 1;
   }
 
   /** A file was given its name. */
   placed(path: MountPath): void {
-    if (this.#listed?.folder === parentPath(path)) this.#listed.names.add(nameAt(path));
+    const listed = this.#listed.get(LAST);
+    if (listed?.folder === parentPath(path)) listed.names.add(nameAt(path));
   }
 
   /** Whether a folder had a name in just this spelling when it was listed a moment ago. */
   #isListed(path: MountPath, name: string): boolean {
-    const { folder, names, untilMs } = this.#listed ?? {};
+    const { folder, names, untilMs } = this.#listed.get(LAST) ?? {};
     return folder === parentPath(path) && (untilMs ?? 0) > performance.now() && names?.has(name) === true;
   }
 
   /** Tells each entry of a folder, and keeps how it spells its names. */
   async #look(folder: MountPath, tell: (entry: RemoteEntry) => void, signal: AbortSignal): Promise<void> {
     const names = new Set<string>();
+    let bytes = NAME_BYTES;
     const beganAt = performance.now();
     const forgotten = this.#forgotten;
     try {
       for await (const entry of this.#client.list(this.place(folder), { signal })) {
         tell(entry);
-        if (names.size < MAX_LISTED && entry.name.length <= MAX_LISTED_LENGTH) names.add(entry.name);
+        const more = NAME_BYTES + LETTER_BYTES * entry.name.length;
+        if (entry.name.length > MAX_LISTED_LENGTH || bytes + more > MAX_LISTED_BYTES) continue;
+        names.add(entry.name);
+        bytes += more;
       }
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
       return;
     }
     const tookMs = performance.now() - beganAt;
-    if (forgotten === this.#forgotten)
-      this.#listed = { folder, names, untilMs: beganAt + Math.max(LISTED_MS, tookMs + Math.min(tookMs, MOST_LISTED_MS)) };
+    const untilMs = beganAt + Math.max(LISTED_MS, tookMs + Math.min(tookMs, MOST_LISTED_MS));
+    if (forgotten === this.#forgotten) this.#listed.set(LAST, { folder, names, bytes, untilMs });
   }
 }

@@ -178,7 +178,9 @@ export class GatewayClient {
     const asked = { src_dir: this.#there(from), dst_dir: this.#there(to), names: [name], overwrite };
     const data = await this.#change(`/api/fs/${how}`, asked, call.signal);
     const { data: queued } = queuedShape.safeParse(data);
-    for (const { id } of queued?.tasks ?? []) await this.#waitFor(how, id, call);
+    // All of them have that time together: a gateway may say any number.
+    const untilMs = performance.now() + this.#taskMs;
+    for (const { id } of queued?.tasks ?? []) await this.#waitFor(how, id, untilMs, call);
   }
 
   /** @param content ends when the file may have its name */
@@ -296,8 +298,7 @@ export class GatewayClient {
   }
 
   /** @throws AppError STORAGE_UNAVAILABLE: the task came to nothing | DEADLINE_EXCEEDED: it takes too long, and may go on */
-  async #waitFor(kind: string, id: string, { signal }: CallOptions): Promise<void> {
-    const untilMs = performance.now() + this.#taskMs;
+  async #waitFor(kind: string, id: string, untilMs: number, { signal }: CallOptions): Promise<void> {
     for (let pauseMs: number = TASK_LOOK_MS.first; ; pauseMs = Math.min(2 * pauseMs, TASK_LOOK_MS.last)) {
       const path = `/api/task/${kind}/info?tid=${encodeURIComponent(id)}`;
       const { state } = parsed(taskShape, (await this.#ask({ method: 'POST', path, signal })).data);

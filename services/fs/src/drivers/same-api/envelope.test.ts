@@ -1,3 +1,4 @@
+import { collectGarbage } from '@wharf/pace';
 import { expect, it } from 'vitest';
 import { readEnvelope } from './envelope.ts';
 
@@ -56,6 +57,7 @@ it.each([
   ['half of it', whole.slice(0, -1)],
   ['an item that breaks off', whole.slice(0, 80)],
   ['no JSON', '<html>'],
+  ['what ends more often than it begins', '{"code":200}}}}}{'],
   ['nothing', ''],
   ['another kind of JSON', '[1,2]'],
   ['a list before its code', '{"data":{"content":[{"name":"a"}]},"code":200}'],
@@ -69,4 +71,21 @@ it.each([
   ['a text without an end', `{"code":200,"message":"${'x'.repeat(5_000_000)}`],
 ])('%s is refused', async (_, text) => {
   await expect(read(text, 65_536)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('what is kept of an answer does not keep the pieces that it came in', async () => {
+  const piece = Buffer.alloc(32 * 1024, ' ');
+  piece.write(']  "content":[');
+  const held: number[] = [];
+  async function* lists() {
+    yield Buffer.from('{"code":200,"message":"","data":{"content":[');
+    for (let each = 0; each < 1_000; each += 1) yield piece;
+    collectGarbage('regular');
+    held.push(process.memoryUsage().heapUsed);
+  }
+  collectGarbage('regular');
+  const before = process.memoryUsage().heapUsed;
+  await expect(readEnvelope(lists(), 'content').next()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  // The pieces were 32 MiB.
+  expect((held[0] ?? 0) - before).toBeLessThan(8 * 1024 * 1024);
 });

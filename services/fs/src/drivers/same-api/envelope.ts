@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ownText } from '../../driver-contract/own-text.ts';
 import { badAnswer } from '../../driver-contract/storage-error.ts';
 
 /** What every answer of the API is. */
@@ -60,7 +61,8 @@ class Scanner {
     let from = 0;
     const keep = (to: number) => {
       if (this.#isItem) this.#item += text.slice(from, to);
-      else if (!this.#isBetweenItems()) this.#rest += text.slice(from, to);
+      // A part of a piece would keep the piece for as long as the answer lasts.
+      else if (!this.#isBetweenItems()) this.#rest += ownText(text.slice(from, to));
       from = to;
       if (this.#item.length > MAX_ITEM_LENGTH || this.#rest.length > MAX_REST_LENGTH) throw badAnswer('an answer without an end');
     };
@@ -99,6 +101,7 @@ class Scanner {
         case CLOSE_LIST: {
           if (!this.#isItem) keep(at);
           this.#depth -= 1;
+          if (this.#depth < 0) throw badAnswer('an answer that ends more often than it begins');
           if (this.#isItem && this.#depth === LIST_DEPTH) {
             keep(at + 1);
             const item = parse(this.#item);

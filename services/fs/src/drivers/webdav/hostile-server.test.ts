@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, startHttpServer } from '@wharf/harness';
-import { drained } from '@wharf/pace';
+import { collectGarbage, drained } from '@wharf/pace';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -62,6 +62,28 @@ it('an endless listing comes as it is read, and is left', async () => {
   let entries = 0;
   for await (const _ of driver.list(at('/'))) if (++entries === 2_500) break;
   expect(entries).toBe(2_500);
+});
+
+it('what a server lists of the folder in which it is tried is not kept', async () => {
+  const held: number[] = [];
+  const long = entry(`/dav/${'x'.repeat(1_000)}`);
+  const server = await startHttpServer(async ({ method, headers, url }, response) => {
+    if (method !== 'PROPFIND') return void response.writeHead(method === 'MOVE' ? 412 : 201).end();
+    if (url === '/dav/') return answer(response, multistatus());
+    if (headers['depth'] === '0') return void response.writeHead(404).end();
+    response.writeHead(207).write(multistatus().replace('</D:multistatus>', ''));
+    for (let index = 0; index < 20_000; index += 1) if (!response.write(long.replace('/dav/', `${url}${index}`))) await drained(response);
+    collectGarbage('regular');
+    held.push(process.memoryUsage().heapUsed);
+    response.end('</D:multistatus>');
+  });
+  onTestFinished(() => server.stop());
+  collectGarbage('regular');
+  const before = process.memoryUsage().heapUsed;
+  const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/' };
+  await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() }).catch(() => undefined);
+  // The names were 20 MB.
+  expect(Math.max(...held) - before).toBeLessThan(10 * 1024 * 1024);
 });
 
 it.each([

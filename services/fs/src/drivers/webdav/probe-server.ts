@@ -32,8 +32,8 @@ export async function probeServer(client: WebdavClient, folder: Place, options: 
     const names = await triedTraits(async (name, other) => {
       const isMade = await made(client.makeFolder(`${folder}/${name}`, options));
       if (!isMade) return { isKept: true, isFolded: false };
-      const [listed, there] = await Promise.all([namesIn(client, folder, options), client.find(`${folder}/${other}`, options)]);
-      return { isKept: listed.includes(name), isFolded: there !== undefined };
+      const [isKept, there] = await Promise.all([isListed(client, folder, name, options), client.find(`${folder}/${other}`, options)]);
+      return { isKept, isFolded: there !== undefined };
     });
     if (names.folds) throw foldsCase();
     const sent = await triedWrite(client, `${folder}/a`, undefined, options);
@@ -101,10 +101,11 @@ async function refusesToReplace(client: WebdavClient, from: Place, to: Place, op
   }
 }
 
-async function namesIn(client: WebdavClient, folder: Place, options: CallOptions): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name } of client.list(folder, options)) if (name !== undefined) names.push(name);
-  return names;
+/** Nothing is kept of what is listed: a server may list without an end. */
+async function isListed(client: WebdavClient, folder: Place, wanted: string, options: CallOptions): Promise<boolean> {
+  let isThere = false;
+  for await (const { name } of client.list(folder, options)) isThere ||= name === wanted;
+  return isThere;
 }
 
 /** One that is empty tells nothing, and has nothing that could be reached. */

@@ -1,0 +1,38 @@
+import { buffer } from 'node:stream/consumers';
+import { startHttpServer } from '@wharf/harness';
+import { collectGarbage } from '@wharf/pace';
+import type { MountPath } from '@wharf/paths';
+import { expect, it, onTestFinished } from 'vitest';
+import { RcloneClient } from './client.ts';
+import { RemoteRoot } from './remote-root.ts';
+
+const NAMES = 6_000;
+const nameOf = (index: number) => `${index}-${'n'.repeat(240)}`;
+
+it('how folders of many storages spell their names is kept in so many bytes of all of them together', async () => {
+  const list = Array.from({ length: NAMES }, (_, index) => ({ Name: nameOf(index), IsDir: false, Size: 1, ModTime: '' }));
+  const listing = Buffer.from(JSON.stringify({ list }));
+  const server = await startHttpServer(async (request, response) => {
+    const isStat = request.url === '/operations/stat';
+    await buffer(request);
+    response.end(isStat ? JSON.stringify({ item: list[0] }) : request.url === '/operations/list' ? listing : '{}');
+  });
+  onTestFinished(() => server.stop());
+  const rclone = { url: server.url, authorization: 'x', ended: new AbortController().signal, kill: () => undefined };
+  const way = { remote: async () => ({ type: 'smb', parameters: {} }), failure: undefined, close: () => undefined };
+  const client = new RcloneClient(way, { hold: () => () => undefined, get: async () => rclone });
+  onTestFinished(() => client.close());
+  const roots = Array.from({ length: 20 }, () => {
+    const root = new RemoteRoot(client, { root: 'share', space: undefined });
+    root.learn({ caseSensitive: false, folds: true, isBucket: false });
+    return root;
+  });
+  const path = `/${nameOf(0)}` as MountPath;
+  await roots[0]?.find(path, {});
+  collectGarbage('regular');
+  const before = process.memoryUsage().heapUsed;
+  for (const root of roots) expect(await root.find(path, {})).toMatchObject({ name: nameOf(0) });
+  collectGarbage('regular');
+  // All names of twenty folders take 36 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(18 * 1024 * 1024);
+});
