@@ -218,8 +218,11 @@ export async function removeOne(
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
+  const { beforeStep } = options;
+  // What asks for itself on the way goes on where other rules let it.
+  const call = { ...changeCallOf(operation), ...(beforeStep && { afterWaiting: () => beforeStep(0) }) };
   try {
-    await driver.remove(place, { ...options, ...changeCallOf(operation) });
+    await driver.remove(place, { ...options, ...call });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.
