@@ -92,11 +92,11 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
   });
 }
 
-/** A change that comes to its turn late is made only if that is still wanted. What is patient is a task's, which asks by itself. */
+/** A change that comes to its turn late is made only if that is still wanted. */
 function inTime<Result>(options: CallOptions | undefined, change: () => Promise<Result>): () => Promise<Result> {
   const cameAtMs = performance.now();
   return async () => {
-    if (performance.now() - cameAtMs >= LATE_MS && !options?.isPatient) await options?.afterWaiting?.();
+    if (performance.now() - cameAtMs >= LATE_MS) await options?.afterWaiting?.();
     return change();
   };
 }

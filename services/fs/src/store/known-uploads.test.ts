@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { UploadSession } from '../domain/uploads/upload-session.ts';
 import { createKnownUploads } from './known-uploads.ts';
 
-const sessionOf = (id: string, offsetBytes: number, parts = 0) =>
+const sessionOf = (id: string, offsetBytes: number, parts = 0, path = '/f', metadata = '') =>
   ({
-    id,
+    ...{ id, path },
     isPublished: false,
-    upload: { offsetBytes, parts: new Map(Array.from({ length: parts }, (_, index) => [index, index])) },
+    upload: { offsetBytes, metadata, parts: new Map(Array.from({ length: parts }, (_, index) => [index, index])) },
   }) as unknown as UploadSession;
 const moved = (by: number) => (session: UploadSession) => ({
   ...session,
@@ -58,16 +58,22 @@ describe('uploads that are known', () => {
     expect((await known.find('a'))?.upload.offsetBytes).toBe(offsetBytes);
   });
 
-  it('are bounded by their parts', async () => {
-    let looks = 0;
+  it.each([
+    ['their parts', ['/f', ''], 9_999, 7],
+    ['their paths and what their clients say of them', [`/${'x'.repeat(4_095)}`, 'm'.repeat(8_192)], 0, 270],
+    ['what each takes itself', ['/f', ''], 0, 4_800],
+  ] as const)('are bounded by %s', async (_, [path, metadata], parts, fit) => {
+    const looked: string[] = [];
     const known = createKnownUploads(async (id) => {
-      looks += 1;
-      return sessionOf(id, 0, 9_999);
+      looked.push(id);
+      return sessionOf(id, 0, parts, path, metadata);
     });
-    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await known.find(id);
-    await known.find('f');
-    expect(looks).toBe(6);
-    await known.find('a');
-    expect(looks).toBe(7);
+    const ids = Array.from({ length: 2 * fit }, (_unused, index) => `${index}`);
+    for (const id of ids) await known.find(id);
+    looked.length = 0;
+    for (const id of ids.slice(-fit)) await known.find(id);
+    expect(looked).toEqual([]);
+    await known.find('0');
+    expect(looked).toEqual(['0']);
   });
 });

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { UploadSession } from '../domain/uploads/upload-session.ts';
 
-/** Parts of all uploads that are known at a time, each upload counting as one more: some 6 MB. */
-const MAX_PARTS_KNOWN = 50_000;
+/** What all uploads that are known take, in bytes: some 80,000 parts. */
+const MAX_KNOWN_BYTES = 8 * 1024 * 1024;
+/** What one takes beside its texts and parts, a part of it, and a letter of its path and of what its client said of it. */
+const [UPLOAD_BYTES, PART_BYTES, LETTER_BYTES] = [1_500, 100, 2];
 /** Uploads of which it is known when they were changed last. */
 const MAX_CHANGED = 10_000;
 
@@ -21,8 +23,9 @@ export interface KnownUploads {
 /** @param look at the store */
 export function createKnownUploads(look: (id: string) => Promise<UploadSession | undefined>): KnownUploads {
   const known = new LRUCache<string, UploadSession>({
-    maxSize: MAX_PARTS_KNOWN,
-    sizeCalculation: ({ upload }) => upload.parts.size + 1,
+    maxSize: MAX_KNOWN_BYTES,
+    sizeCalculation: ({ path, upload: { parts, metadata } }) =>
+      UPLOAD_BYTES + PART_BYTES * parts.size + LETTER_BYTES * (path.length + metadata.length),
   });
   let turn = 0;
   /** Whatever was read before is not relied upon. */

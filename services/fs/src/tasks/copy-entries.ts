@@ -8,10 +8,10 @@ import { type Conflict, conflictAt } from '../domain/changing/operations/plan-pl
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
-import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import type { CallOptions, Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
-import type { PlacementRun } from './placement-run.ts';
+import { mayStill, type PlacementRun } from './placement-run.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
 export const WINDOW = 256;
@@ -175,15 +175,14 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
   const places = placesOf(ends, run.input, entry.path);
   const { driver } = ends.to;
   requireRights(ends, places);
+  const call = { signal: run.signal, isPatient: true, afterWaiting: mayStill(placement, places) } as const;
   if (entry.kind !== 'file') {
     if (run.input.files) return;
     await placement.assertLease();
-    await placement.changing(driver, places.target, () =>
-      driver.makeDirectory(places.targetPlace, { signal: run.signal, isPatient: true }),
-    );
+    await placement.changing(driver, places.target, () => driver.makeDirectory(places.targetPlace, call));
     return;
   }
-  const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt);
+  const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt, call);
   if (outcome === 'left') {
     entry.left = true;
     placement.manifest.changed(position.chunk);
@@ -208,9 +207,9 @@ async function copyFile(
   entry: ManifestEntry,
   places: ReturnType<typeof placesOf>,
   isInDoubt: boolean,
+  call: CallOptions & { readonly signal: AbortSignal; readonly afterWaiting: () => Promise<void> },
 ): Promise<Entry | 'left'> {
   const { run } = placement;
-  const call = { signal: run.signal, isPatient: true } as const;
   const conflict = conflictNow(ends, places, run.input.conflict);
   const from = { driver: ends.from.driver, path: places.sourcePlace };
   const to = { driver: ends.to.driver, path: places.targetPlace };
@@ -255,7 +254,12 @@ async function copyFile(
     let source: Entry | undefined;
     await placement.changing(to.driver, places.target, async () => {
       const together = isSmall(entry) ? placement.together : undefined;
-      const copy = { ...call, from, to, overwrite, onBytes, beforePublish: placement.assertLease, together };
+      // It may have waited for its turn, and been copied for hours.
+      const beforePublish = async () => {
+        await call.afterWaiting();
+        await placement.assertLease();
+      };
+      const copy = { ...call, from, to, overwrite, onBytes, beforePublish, together };
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, said: { sizeBytes: entry.size }, onOpened }));
       source = copied.source;
       return copied.target;

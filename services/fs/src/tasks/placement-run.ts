@@ -8,7 +8,7 @@ import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape, type TakeRoom } from './manifest.ts';
-import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
+import { openEnds, type PlacementEnds, type PlacementInput, type placesOf, requireRights, type Verb } from './placement.ts';
 import { sharedFor } from './shared-for.ts';
 
 /** What a placement has done, as it survives its worker. */
@@ -138,7 +138,13 @@ export async function beginPlacement(
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease: () => run.assertLease(),
-    together: (copy) => copyTogether(copy, () => run.heldUntil()),
+    together: (copy) => {
+      const mayPublishUntil = async () => {
+        await copy.afterWaiting?.();
+        return run.heldUntil();
+      };
+      return copyTogether(copy, mayPublishUntil);
+    },
     folderPairs: createFolderPairs({ signal: run.signal, isPatient: true }),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
@@ -160,6 +166,11 @@ export async function beginPlacement(
     touched: (folder) => note(folder, false),
     tell,
   };
+}
+
+/** Asked where something that was allowed has waited, or is about to get its name: the rights and rules of a moment ago, for this entry. */
+export function mayStill({ ends }: Pick<PlacementRun, 'ends'>, places: ReturnType<typeof placesOf>): () => Promise<void> {
+  return async () => requireRights(await ends(), places);
 }
 
 type Counts = Pick<PlacementRun, 'countBytes' | 'countUnsized' | 'countEntries'>;

@@ -85,6 +85,8 @@ async function removeEmpty({ run, operation }: Frame, folder: VirtualPath): Prom
     requireInside(now, folder);
     return now;
   };
+  const located = (await inside()).snapshot.table.locate(folder);
+  await untilOpen(run, async () => located?.mount.driver());
   let removed = 0;
   await removeEmptyFoldersIn(inside, folder, async () => {
     run.signal.throwIfAborted();

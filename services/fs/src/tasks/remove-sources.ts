@@ -6,7 +6,7 @@ import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
 import { placesOf, requireRights } from './placement.ts';
-import type { PlacementRun } from './placement-run.ts';
+import { mayStill, type PlacementRun } from './placement-run.ts';
 
 /** Sources that are removed at a time. */
 const PARALLEL = 8;
@@ -58,11 +58,11 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
 /** @returns false when it stays, because it or its copy is not what was copied */
 async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, entry: ManifestEntry): Promise<boolean> {
   const { run } = placement;
-  const call = { signal: run.signal };
   const ends = await placement.ends();
   const places = placesOf(ends, run.input, entry.path);
   const { source, sourcePlace, targetPlace } = places;
   requireRights(ends, places);
+  const call = { signal: run.signal, afterWaiting: mayStill(placement, places) };
   const { driver } = ends.from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const [now, copy] = await Promise.all([statIfThere(driver, sourcePlace, call), statIfThere(ends.to.driver, targetPlace, call)]);
@@ -74,6 +74,8 @@ async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, ent
   ];
   if (entry.replaces && (await folderPairs.areOne(from, to))) return false;
   if (entry.recent && !(await haveSameContent(from, to, call))) return false;
+  // The looks may have taken long, as that at both contents.
+  await call.afterWaiting();
   await placement.assertLease();
   try {
     await placement.changing(driver, source, async () => {
@@ -99,10 +101,12 @@ async function removeFolders(placement: PlacementRun): Promise<void> {
       const { driver } = ends.from;
       if (!supports(driver, 'remove')) continue;
       await placement.assertLease();
-      const { source, sourcePlace } = placesOf(ends, run.input, entry.path);
+      const places = placesOf(ends, run.input, entry.path);
+      const { source, sourcePlace } = places;
+      requireRights(ends, places);
       try {
         await placement.changing(driver, source, async () => {
-          await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
+          await driver.remove(sourcePlace, { recursive: false, signal: run.signal, afterWaiting: mayStill(placement, places) });
           return undefined;
         });
       } catch (error) {

@@ -1,15 +1,19 @@
 import type { RuleRecord } from '@wharf/models';
-import { expect, it } from 'vitest';
-import type { Actor } from '../domain/access/permissions.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type Actor, denied } from '../domain/access/permissions.ts';
 import { createRuleBook } from '../domain/access/rule-book.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { placeEntries } from '../domain/changing/operations/place-entries.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
+import { openLimited } from '../domain/testing/limited-storage.ts';
 import { actor, vpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
+import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
+import { MemoryDriver } from '../drivers/memory/driver.ts';
+import { placementKind } from './placement-kinds.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';
 import { CREATOR, runPlacement, runRemoval } from './testing/place-now.ts';
 import { createTestRun, type TestRun } from './testing/test-run.ts';
@@ -86,4 +90,86 @@ it('C8: a task removes empty folders only while its user may remove, and below t
     expect(await refusalOf(runRemoval(before, { emptyBelow: '/a/d' }, undefined, operationOf))).toEqual(DENIED);
     expect([(await memory.everything('/a/d')).length, asked > 1]).toEqual([2, true]);
   }
+});
+
+/** What a storage does for a task, in ways of which each asks at its own moment whether it still may. */
+const WAITS = {
+  // A long file is on its way for longer than rights are believed.
+  'is read and written': (store) => {
+    const write = store.write.bind(store);
+    return {
+      write: (file, content, options) => {
+        vi.advanceTimersByTime(3_000);
+        return write(file, content, options);
+      },
+      copy: undefined,
+    };
+  },
+  'waits for its turn to be copied': (store) => ({
+    copy: async (from, to, options) => {
+      vi.advanceTimersByTime(3_000);
+      await options.afterWaiting?.();
+      return store.copy(from, to, options);
+    },
+  }),
+  'waits for a folder to be made': (store) => ({
+    makeDirectory: async (path, options) => {
+      vi.advanceTimersByTime(3_000);
+      await options?.afterWaiting?.();
+      return store.makeDirectory(path, options);
+    },
+  }),
+} satisfies Record<string, (store: MemoryDriver) => Partial<Parameters<typeof decorated>[0]>>;
+
+it.each(Object.entries(WAITS))('what a task copies gets no name where its user is disabled while it %s (C8)', async (how, waits) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({});
+  const memory = await openLimited(decorated({ ...operationsOf(store), rename: undefined, ...waits(store) }));
+  await memory.put('/d/file');
+  const [source, target] = how.includes('folder') ? ['/d', '/new'] : ['/d/file', '/copy'];
+  const operation = memory.operation();
+  const input = { source, target, sourceStorage: 1, targetStorage: 1, conflict: 'refuse' } as const;
+  const startedAtMs = performance.now();
+  const kind = placementKind('copy', async ({ signal }) => {
+    if (performance.now() - startedAtMs >= 3_000) throw denied();
+    return { ...operation, signal };
+  });
+  const run = createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input));
+  expect((await refusalOf(Promise.resolve(kind.run(run))))[0]).toEqual(DENIED[0]);
+  expect(await memory.everything()).toEqual(['/d/file']);
+});
+
+it('what a task moved stays where it was when its user is disabled while the contents are compared', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({});
+  const memory = await openLimited(
+    decorated({
+      ...operationsOf(store),
+      stat: async (path, options) => {
+        const entry = await store.stat(path, options);
+        if (isRemoving) vi.advanceTimersByTime(3_000);
+        return entry;
+      },
+    }),
+  );
+  let isRemoving = false;
+  await memory.put('/d/file');
+  await memory.makeFolder('/to');
+  const operation = memory.operation();
+  const input = { source: '/d/file', target: '/to/file', sourceStorage: 1, targetStorage: 1, conflict: 'refuse' } as const;
+  const startedAtMs = performance.now();
+  const kind = placementKind('move', async ({ signal }) => {
+    if (performance.now() - startedAtMs >= 3_000) throw denied();
+    return { ...operation, signal };
+  });
+  const testRun = createTestRun({ signal: operation.signal });
+  const raw = testRun.begin(kind.encodeInput(input));
+  const saveCheckpoint: typeof raw.saveCheckpoint = async (text, ...rest) => {
+    if (text.includes('"removing"')) isRemoving = true;
+    return raw.saveCheckpoint(text, ...rest);
+  };
+  expect(await refusalOf(Promise.resolve(kind.run({ ...raw, saveCheckpoint })))).toEqual(DENIED);
+  expect(await memory.everything()).toEqual(['/d/file', '/to/file']);
 });

@@ -1,4 +1,5 @@
 import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
+import { ownText } from '../../driver-contract/own-text.ts';
 
 interface Node<Value> {
   value: Value | undefined;
@@ -39,8 +40,12 @@ export class PathTree<Value> {
   set(path: VirtualPath, value: Value): void {
     let node = this.#root;
     for (const name of namesOf(path)) {
-      const child: Node<Value> = node.children.get(name) ?? { value: undefined, children: new Map() };
-      node.children.set(name, child);
+      let child = node.children.get(name);
+      if (!child) {
+        child = { value: undefined, children: new Map() };
+        // It stays as long as any path leads through it: a part of this one would keep all of it.
+        node.children.set(ownText(name), child);
+      }
       node = child;
     }
     node.value = value;

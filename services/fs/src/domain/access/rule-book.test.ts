@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { RuleRecord } from '@wharf/models';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import { RE2JS } from 're2js';
@@ -8,6 +6,7 @@ import { countWork } from '../testing/count-work.ts';
 import { actor, vpath } from '../testing/memory-tree.ts';
 import { ruleRecord } from '../testing/records.ts';
 import { refusal } from '../testing/refusal.ts';
+import { usedBytes } from '../testing/used-bytes.ts';
 import type { Actor } from './permissions.ts';
 import { createRuleBook } from './rule-book.ts';
 
@@ -283,12 +282,6 @@ it('what is asked of one path does not grow with the rules elsewhere', () => {
 });
 
 it('what is remembered of a name is the name, not the path in which it was asked for (C18)', () => {
-  setFlagsFromString('--expose-gc');
-  const gc: NodeJS.GCFunction = runInNewContext('gc');
-  const usedBytes = () => {
-    gc();
-    return process.memoryUsage().heapUsed;
-  };
   const book = bookOf({ path: '/', hide: '^secret$' });
   const below = `/${'x'.repeat(250)}`.repeat(15);
   const before = usedBytes();

@@ -16,8 +16,9 @@ export interface FileCopy {
   /** What a listing or a look has said of the source. */
   readonly said?: Pick<Entry, 'sizeBytes'>;
   readonly signal: AbortSignal;
-  /** These two as of CallOptions. */
+  /** These three as of CallOptions. */
   readonly caller?: string | undefined;
+  readonly afterWaiting?: (() => Promise<void>) | undefined;
   readonly isPatient?: true | undefined;
   /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again, as a file of unknown size grows. */
   readonly onOpened?: (bytes: number) => Promise<void>;
@@ -87,11 +88,12 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
 }
 
 /** What each call of a storage for a copy is given. */
-const callOf = ({ signal, caller, isPatient }: Pick<FileCopy, 'signal' | 'caller' | 'isPatient'>): OwnCall => ({
+const callOf = ({
   signal,
   caller,
   isPatient,
-});
+  afterWaiting,
+}: Pick<FileCopy, 'signal' | 'caller' | 'isPatient' | 'afterWaiting'>): OwnCall => ({ signal, caller, isPatient, afterWaiting });
 
 function readAndWrite({ from, to, overwrite, said, onOpened, onBytes, beforePublish, ...rest }: FileCopy): Promise<CopiedFile> {
   const call = callOf(rest);

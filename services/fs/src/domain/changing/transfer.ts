@@ -26,27 +26,29 @@ interface Copied {
  * entered. Each file is written whole or not at all and its size compared with its source. Each source goes after a last look, when it is
  * still what was copied and its copy is there. Folders go when nothing is left in them.
  *
- * @param source what `stat` says of `from`. @param onCopied told of each file that is there twice now, in bytes.
+ * @param source what `stat` says of `from`. @param how.onCopied told of each file that is there twice now, in bytes. @param how.mayStill asked before each file
+ * is copied, before it gets its name, and before something is removed
  * @returns the file at its new place; undefined of a folder, and of a file that stayed
- * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT; what was
- * copied stays, and what was not removed
+ * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT, and what `mayStill` throws;
+ * what was copied stays, and what was not removed
  */
 export async function moveTree(
   from: Place,
   source: Entry,
   to: Place,
   conflict: Conflict,
-  call: OwnCall,
-  onCopied: (bytes: number) => void = () => {},
+  options: OwnCall,
+  { onCopied, mayStill = async () => {} }: { onCopied?: (bytes: number) => void; mayStill?: (() => Promise<void>) | undefined } = {},
 ): Promise<Entry | undefined> {
   const { driver } = from;
+  const call = { ...options, afterWaiting: mayStill };
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const copied: Copied[] = [];
   const note = (one: Copied) => {
     copied.push(one);
-    onCopied(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
+    onCopied?.(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
   };
-  await copyInto({ note, conflict, folderPairs: createFolderPairs(call), call }, from, source, to);
+  await copyInto({ note, conflict, folderPairs: createFolderPairs(call), call, mayStill }, from, source, to);
   // Asked anew: since a file was copied its folders may have become one.
   const folderPairs = createFolderPairs(call);
   for (const { path, entry, looked, replaces } of copied) {
@@ -54,10 +56,12 @@ export async function moveTree(
     const [now, copy] = await Promise.all([driver.stat(path, call), to.driver.stat(target, call)]);
     if (!isUnchanged(entry, now) || hasOtherSize(now, copy)) throw hasChanged();
     if (replaces && (await folderPairs.areOne({ driver, path }, { driver: to.driver, path: target }))) throw mayBeOneFile();
+    await mayStill();
     await driver.remove(path, { ...call, recursive: false, onlyIf: looked }).catch((error: unknown) => {
       throw AppError.is(error, 'STALE_VERSION') ? hasChanged(error) : error;
     });
   }
+  await mayStill();
   // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
   if (source.isLink && source.isDirectory) await driver.remove(from.path, { ...call, recursive: false });
   else if (source.isDirectory) await removeEmptied(driver, from.path, call);
@@ -74,12 +78,14 @@ interface Copying {
   readonly conflict: Conflict;
   readonly folderPairs: FolderPairs;
   readonly call: OwnCall;
+  readonly mayStill: () => Promise<void>;
 }
 
 async function copyInto(copying: Copying, from: Place, source: Entry, to: Place): Promise<void> {
-  const { note, conflict, call } = copying;
+  const { note, conflict, call, mayStill } = copying;
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  await mayStill();
   if (!source.isDirectory) {
     try {
       const replaces = conflict === 'replace' && (await isOther(copying, from, source, to));
@@ -90,6 +96,7 @@ async function copyInto(copying: Copying, from: Place, source: Entry, to: Place)
         to: { ...to, driver },
         said: looked,
         overwrite: conflict === 'replace',
+        beforePublish: mayStill,
       });
       note({ path: from.path, entry, looked, target, replaces });
     } catch (error) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import { PERMISSION } from '@wharf/rights';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -32,7 +32,7 @@ const DENIED = ['PERMISSION_DENIED', 'permission denied'];
 const nobody = actor({ permission: 0 });
 
 describe('small uploads to a storage that takes several files in one call', () => {
-  async function openMany(quotas?: Quotas) {
+  async function openMany(quotas?: Quotas, beforeWriting = () => {}) {
     const written: string[][] = [];
     const store = createTestDriver('Many');
     const definition: DriverDefinition = {
@@ -41,6 +41,7 @@ describe('small uploads to a storage that takes several files in one call', () =
         const driver = withMany(await store.definition.open(...given));
         const writeMany: StorageDriver['writeMany'] = async (files, options) => {
           written.push(files.map(({ file }) => file));
+          beforeWriting();
           return (await driver.writeMany?.(files, options)) ?? [];
         };
         return { ...driver, writeMany };
@@ -49,6 +50,22 @@ describe('small uploads to a storage that takes several files in one call', () =
     const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Many' }], ...(quotas && { quotas }) });
     return { memory, written };
   }
+
+  it('get no name where they waited for their turn, and whoever sent one may no more', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { memory } = await openMany(undefined, () => void vi.advanceTimersByTime(3_000));
+    const store = async (path: string, renewed: () => Promise<Operation>) => {
+      const upload = await beginUpload({ ...memory.operation(), renewed }, request(path, { sizeBytes: 4 }));
+      return upload.store(bytesOf('text')).then(
+        () => 'stored',
+        (error) => AppError.from(error).code,
+      );
+    };
+    const ended = () => Promise.reject(new AppError('UNAUTHENTICATED', 'logged out'));
+    expect(await Promise.all([store('/a', ended), store('/b', async () => memory.operation())])).toEqual(['UNAUTHENTICATED', 'stored']);
+    expect(await memory.everything()).toEqual(['/b']);
+  });
 
   it('go in one call, and what ends one of them ends no other one', async () => {
     const { memory, written } = await openMany();

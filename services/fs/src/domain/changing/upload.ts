@@ -125,9 +125,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         if (sizeBytes !== undefined && isStoredTogether(driver, located.path, request) && !beforePublish) {
           mayBeStored = false;
           const whole = await wholeContent(checked, { overwrite, sizeBytes, signal });
+          // It may wait for its turn.
+          const ask = askingAgain(operation, { ...asked, allowedAtMs: performance.now() });
           const now = await placeOfNow(operation, path, located);
           mayBeStored = true;
-          stored = await storeSmall(now, whole, { overwrite, modifiedAt, ...call });
+          stored = await storeSmall(now, whole, { overwrite, modifiedAt, ask, ...call });
         } else {
           const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish };
           stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
@@ -204,9 +206,9 @@ async function placeOfNow(operation: Operation, path: VirtualPath, located: Loca
   }
 }
 
-type SmallUpload = Pick<WriteOptions, 'overwrite' | 'modifiedAt'> & OwnCall;
+type SmallUpload = Pick<WriteOptions, 'overwrite' | 'modifiedAt'> & OwnCall & { readonly ask: AskAgain };
 
-async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, upload: SmallUpload): Promise<Stored> {
+async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, { ask, ...upload }: SmallUpload): Promise<Stored> {
   if (!supports(driver, 'writeMany')) {
     const entry = await driver.write(file, Readable.from([content]), { ...upload, sizeBytes: content.byteLength });
     return { driver, entry };
@@ -214,6 +216,7 @@ async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, up
   const { overwrite, modifiedAt, signal } = upload;
   const mayPublishUntil = async () => {
     throwIfAborted(signal);
+    await ask(RENEW_MS);
     return Number.POSITIVE_INFINITY;
   };
   return { driver, entry: await writeTogether(driver, { file, content, overwrite, modifiedAt, mayPublishUntil }, {}) };
@@ -266,25 +269,39 @@ function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void 
   snapshot.rules.requireEntry(actor, path, 'create');
 }
 
-/**
- * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise.
- *
- * @param upload.allowedAtMs when the rights were asked, by the clock of the process: the content may begin much later, as the last part of a form
- * @param upload.password lets the caller replace what is there; undefined: it is not asked for
- */
-export async function* thenAllowed(
-  content: AsyncIterable<Uint8Array>,
-  { renewed }: Operation,
-  { path, allowedAtMs, password }: { path: VirtualPath; allowedAtMs: number; password: string | undefined },
-): AsyncGenerator<Uint8Array, void> {
+/** Asks for the login and the rights again where that was so long ago, in milliseconds. Rejects with UNAUTHENTICATED | PERMISSION_DENIED. */
+type AskAgain = (afterMs: number) => Promise<void>;
+
+/** What was asked of an upload, and when. */
+interface Asked {
+  readonly path: VirtualPath;
+  /** By the clock of the process. */
+  readonly allowedAtMs: number;
+  /** Lets the caller replace what is there; undefined: it is not asked for. */
+  readonly password: string | undefined;
+}
+
+function askingAgain({ renewed }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
   let askedAtMs = allowedAtMs;
-  const ask = async (afterMs: number) => {
+  return async (afterMs) => {
     if (!renewed || performance.now() - askedAtMs < afterMs) return;
     askedAtMs = performance.now();
     const operation = await renewed();
     requireUpload(operation, path);
     if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
   };
+}
+
+/**
+ * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise. It may begin much later than
+ * its rights were asked, as the last part of a form.
+ */
+export async function* thenAllowed(
+  content: AsyncIterable<Uint8Array>,
+  operation: Operation,
+  asked: Asked,
+): AsyncGenerator<Uint8Array, void> {
+  const ask = askingAgain(operation, asked);
   for await (const chunk of content) {
     await ask(RENEW_EVERY_MS);
     yield chunk;

@@ -3,12 +3,13 @@ import type { EntryName, VirtualPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { countWork } from '../testing/count-work.ts';
+import { usedBytes } from '../testing/used-bytes.ts';
 import { createKeptFolders } from './kept-folders.ts';
 import { readListedEntries } from './listed-entries.ts';
 
-async function* named(count: number, nameOf: (index: number) => string): AsyncGenerator<Entry, void> {
+async function* named(count: number, nameOf: (index: number) => string, isDirectory = false): AsyncGenerator<Entry, void> {
   for (let index = 0; index < count; index += 1)
-    yield { name: nameOf(index) as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+    yield { name: nameOf(index) as EntryName, isDirectory, sizeBytes: 1, modifiedAt: new Date(0) };
 }
 
 it.each([
@@ -89,4 +90,35 @@ it('what is kept of deep folders is forgotten with the topmost, without the way 
   expect(countWork(() => kept.forget(['/top' as VirtualPath]))).toBeLessThan(3 * keys.join('').length);
   expect(keys.some((key) => kept.get(key))).toBe(false);
   expect(kept.get('1 /other')).toBeDefined();
+});
+
+it('of what changed in a folder and below it the names are kept, not the paths (C18)', async () => {
+  const kept = createKeptFolders();
+  const nameOf = (index: number) => `folder-number-${index}`;
+  const top = `/${'t'.repeat(250)}`.repeat(7);
+  // Made elsewhere, as those of requests and of storages are.
+  const apart = <Text extends string>(text: string) => Buffer.from(text).toString() as Text;
+  const keep = async (path: string, count: number) =>
+    kept.keep(`1 ${path}`, {
+      entries: await readListedEntries(named(count, nameOf, true)),
+      readAt: 0,
+      begunAt: kept.now(),
+      changedAt: new Map(),
+    });
+  const change = (path: string, nameAt: number, entry: Entry | undefined) =>
+    kept.take({ key: `1 ${path}`, path: apart(`${path}/${nameOf(nameAt)}`), entry, since: kept.now() });
+  await keep('/many', 5_000);
+  for (const folder of [0, 1, 2, 3, 4]) await keep(`${top}/${folder}`, 900);
+  await keep(`${top}/gone`, 5_000);
+  const before = usedBytes();
+  for (let index = 0; index < 5_000; index += 1) {
+    kept.forget([apart(`/many/${nameOf(index)}${top}`)]);
+    const folder = `${top}/${index % 5}`;
+    const name = apart<string>(`${folder}/${nameOf(Math.floor(index / 5))}`).slice(folder.length + 1) as EntryName;
+    change(folder, Math.floor(index / 5), { name, isDirectory: true, sizeBytes: 0, modifiedAt: new Date(0) });
+    change(`${top}/gone`, index, undefined);
+  }
+  // The paths have 9 MB each time, what is noted of 15,000 changes 3 MB.
+  expect(usedBytes() - before).toBeLessThan(7_000_000);
+  expect(['/many', `${top}/0`].map((path) => kept.get(`1 ${path}`) !== undefined)).toEqual([true, true]);
 });

@@ -1,6 +1,7 @@
 import { forgettable } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import { ownText } from '../../driver-contract/own-text.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { PathTree, wayBytes } from '../access/path-tree.ts';
 import type { Folder, ListedEntries } from './listed-entries.ts';
@@ -105,7 +106,8 @@ export function createKeptFolders(): KeptFolders {
         const known = kept.peek(key);
         const folder = known && ('entries' in known ? known.entries : known.folder);
         const isOnTheWay = length < path.length && folder?.isDirectory(name as EntryName);
-        if (known && 'entries' in known && (isOnTheWay || key === spared)) known.changedAt.set(name as EntryName, now());
+        // A part of a long path would keep all of it, for each folder below which something changed.
+        if (known && 'entries' in known && (isOnTheWay || key === spared)) known.changedAt.set(ownText(name) as EntryName, now());
         else if (folder && !isOnTheWay) obsolete.push(key);
       }
     }

@@ -1,6 +1,7 @@
 import { createPace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { type EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
+import { ownText } from '../../driver-contract/own-text.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { type EntryOrder, sortEntries } from './sort-entries.ts';
 
@@ -64,8 +65,9 @@ function listedEntries(byName: EntryMap): ListedEntries {
     },
     change(name, entry) {
       last = undefined;
-      if (entry) byName.set(entry);
-      else byName.delete(name);
+      // Both names are the ends of paths, which they would keep.
+      if (entry) byName.set({ ...entry, name: ownText(entry.name) as EntryName });
+      else byName.delete(ownText(name) as EntryName);
     },
   };
 }

@@ -34,7 +34,10 @@ export async function applyChanges(
   let refusal: AppError | undefined;
   /** Places of storages that did not answer in time: they are not asked again. */
   const late = new Set<VirtualPath>();
+  let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>> } | undefined;
   for (const paths of changes) {
+    // What moves may be above it.
+    if (paths.length > 1) last = undefined;
     try {
       await apply(paths);
     } catch (error) {
@@ -59,9 +62,15 @@ export async function applyChanges(
     return index.move(source, target);
   }
 
+  /** What changes of one folder do to the index is below the nearest that it has: that one stays, and is looked for once. */
+  async function nearestAbove(folder: VirtualPath): ReturnType<typeof nearestFolder> {
+    if (last?.folder !== folder) last = { folder, nearest: await nearestFolder(index, folder) };
+    return last.nearest;
+  }
+
   async function applyChange(path: VirtualPath): Promise<void> {
     if (path === VIRTUAL_ROOT) return index.requeue(path, generation, false);
-    const changed = await nearestFolder(index, parentPath(path));
+    const changed = await nearestAbove(parentPath(path));
     if (!changed || isLeftOut(path)) return;
     // Folders that were made on the way are new to the index: the topmost brings the others.
     const name = pathSegments(path)[pathSegments(changed.path).length];

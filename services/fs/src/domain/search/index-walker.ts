@@ -279,13 +279,21 @@ async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexS
   return editState(index, (now) => (now.job ? undefined : { ...now, mounts: scope.mounts }));
 }
 
+/** Folders that the index is asked for at once. */
+const MOST_ASKED = 128;
+
 /** The nearest folder at or above a path whose entries the index has. */
 export async function nearestFolder(index: SearchIndex, path: VirtualPath): Promise<{ path: VirtualPath; depth: number } | undefined> {
-  for (let at = path; ; at = parentPath(at)) {
-    const folder = await index.findFolder(at);
+  // Most often it is one of the first. Of a path with two thousand folders each question by itself would have all other changes wait.
+  let [at, size]: [VirtualPath | undefined, number] = [path, 1];
+  while (at !== undefined) {
+    const asked: VirtualPath[] = [];
+    for (; at !== undefined && asked.length < size; at = at === '/' ? undefined : parentPath(at)) asked.push(at);
+    const folder = (await Promise.all(asked.map((each) => index.findFolder(each)))).find((each) => each !== undefined);
     if (folder) return folder.depth === 0 ? undefined : folder;
-    if (at === '/') return undefined;
+    size = Math.min(2 * size, MOST_ASKED);
   }
+  return undefined;
 }
 
 function levels(depth: number): number {

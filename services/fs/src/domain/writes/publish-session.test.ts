@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import type { Draft } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { denied } from '../access/permissions.ts';
+import { openLimited } from '../testing/limited-storage.ts';
 import { openTree, vpath } from '../testing/memory-tree.ts';
-import { published } from './publish-session.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { DENIED } from '../testing/three-storages.ts';
+import { commit, published } from './publish-session.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { WriteSession } from './write-session.ts';
 
@@ -13,4 +20,34 @@ it('a file that has its name is told also where the store is away, or the proces
   const done = published(parts, session, memory.operation(), { path: vpath('/f'), sizeBytes: 2 });
   await expect(done).rejects.toThrow('the store does not answer');
   expect(memory.published).toEqual(['/f']);
+});
+
+it('a draft gets no name where its user is disabled while it waits for its turn', async () => {
+  const store = new MemoryDriver({});
+  let isDisabled = false;
+  const draft: Partial<Draft> = {
+    sizeBytes: async () => 0,
+    close: async () => {},
+    publish: async ({ beforePublish }) => {
+      isDisabled = true;
+      await beforePublish?.();
+      throw new Error('it has its name');
+    },
+  };
+  const memory = await openLimited(decorated({ ...operationsOf(store), openDraft: async () => draft as Draft }));
+  const session = { id: '0'.repeat(32), userId: 7, path: vpath('/f'), storageId: 1, hasDraft: true, isPublished: false, sizeBytes: 0 };
+  const operationOf = async () => {
+    if (isDisabled) throw denied();
+    return memory.operation();
+  };
+  const parts = {
+    options: { operationOf, clock: Date.now },
+    store: { find: async () => session, beginPublishing: async () => {} },
+    drafts: {
+      use: (_id: string, run: (...given: unknown[]) => Promise<unknown>) =>
+        run({ session, draft, operation: memory.operation(), uploadIdleMs: 1 }, { claiming: undefined }),
+      release: async () => {},
+    },
+  } as unknown as SessionParts;
+  expect(await refusalOf(commit(parts, session.id, { sizeBytes: 0, digests: {} }, new AbortController().signal))).toEqual(DENIED);
 });

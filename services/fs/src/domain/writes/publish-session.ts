@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
-import { supports } from '../../driver-contract/storage-driver.ts';
+import { type BeforePublish, supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import { callerOf, callOf, type Operation } from '../changing/operations/operation.ts';
 import { hasContent } from '../changing/same-content.ts';
@@ -44,12 +44,7 @@ export async function writeWhole(
   }
   const call = { signal, caller: callerOf(operation) };
   await heldDuring(operation, session, sizeBytes, async () => {
-    const isThere = stillThere(store, id);
-    // A storage may take hours for what comes: its user may be disabled by then, or the folder closed.
-    const beforePublish = async () => {
-      await isThere();
-      await requireStillBrought(options.operationOf, session, signal);
-    };
+    const beforePublish = stillBrought(parts, session, signal);
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);
       const expectedHashes = driverHashes(digests);
@@ -66,6 +61,15 @@ export async function writeWhole(
     }
     throw noName();
   });
+}
+
+/** A storage may take hours for what comes, or for its turn: its user may be disabled by then, or the folder closed. */
+function stillBrought({ options, store }: SessionParts, session: WriteSession, signal: AbortSignal): BeforePublish {
+  const isThere = stillThere(store, session.id);
+  return async () => {
+    await isThere();
+    await requireStillBrought(options.operationOf, session, signal);
+  };
 }
 
 /** Verifies the draft of a session and publishes it under a free name. */
@@ -95,7 +99,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
       await store.beginPublishing(id, path);
       const since = operation.changes.now();
       try {
-        const entry = await draft.publish({ overwrite: false, caller, beforePublish: stillThere(store, id) });
+        const entry = await draft.publish({ overwrite: false, caller, beforePublish: stillBrought(parts, session, signal) });
         return await published(parts, session, operation, {
           path,
           sizeBytes: entry.sizeBytes ?? file.sizeBytes,

@@ -4,7 +4,7 @@ import { requirePermission } from '../../access/permissions.ts';
 import { resolvePath } from '../../snapshot/snapshot.ts';
 import { callerOf, type Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
-import { type Item, type Placement, planPlacement, stillAllowed } from './plan-placement.ts';
+import { conflictAt, type Item, mayStillPlace, type Placement, planPlacement } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
@@ -62,8 +62,9 @@ async function placeItems(
     const pace = createPace(operation.signal);
     for (const item of items) {
       await pace.step();
-      const current = await now();
-      const allowed = current === operation ? item : await stillAllowed(current, operation, item, verb);
+      const current = await mayStillPlace(operation, now, item, verb);
+      const isPlanned = current === operation || item.conflict !== 'replace';
+      const allowed = isPlanned ? item : { ...item, conflict: conflictAt(current, item.target) };
       if (!(await placeInOneStep(current, allowed, verb))) left.push(item);
     }
   } finally {

@@ -38,10 +38,15 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
  * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
  * one at most: what is in a folder is not replaced by a new name.
  *
- * @param queue takes over a large folder that is to be copied and removed
- * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage throws
+ * @param how.queue takes over a large folder that is to be copied and removed. @param how.mayStill asked on the way where it is copied and removed, which may
+ * take hours. Absent: it goes back to the name that it had
+ * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage and `mayStill` throw
  */
-export async function renameItem(operation: Operation, item: Item, queue?: (items: readonly Item[]) => Promise<void>): Promise<void> {
+export async function renameItem(
+  operation: Operation,
+  item: Item,
+  { queue, mayStill }: { queue?: ((items: readonly Item[]) => Promise<void>) | undefined; mayStill?: () => Promise<void> } = {},
+): Promise<void> {
   if (await placeInOneStep(operation, item, 'rename')) return;
   const { source, target, entry, from, to, conflict } = item;
   const { changes } = operation;
@@ -55,7 +60,7 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
     if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call))) return await queue([{ ...item, conflict: 'refuse' }]);
-    const moved = await moveTree(here, entry, there, conflict, call, onCopied);
+    const moved = await moveTree(here, entry, there, conflict, call, { onCopied, mayStill });
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
   } catch (error) {

@@ -10,7 +10,7 @@ import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { callOf, innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { mayHideMore } from './rights-of-now.ts';
+import { type RightsOfNow, stillAllowed } from './rights-of-now.ts';
 
 /** What to do about a file that is at the target already: replace it, leave it as it is, or refuse. */
 export type Conflict = 'replace' | 'keep' | 'refuse';
@@ -141,18 +141,20 @@ async function planItem(
 }
 
 /**
- * The same entry by the rights and rules of now, where they were asked for again since it was planned.
+ * The operation of now, which may place this entry, too.
  *
  * @param planned the operation of then. @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */
-export async function stillAllowed(operation: Operation, planned: Operation, item: Item, verb: 'move' | 'copy'): Promise<Item> {
-  const { source, target, entry, from, conflict } = item;
-  requirePermission(operation.actor, verb);
-  requireFolders(operation, parentPath(source), parentPath(target), verb);
-  requirePlaceable(operation, source, target, verb);
-  if (mayHideMore(operation, planned))
-    await requireNothingHidden(operation, { entry, path: source, located: from, target, isCopied: verb === 'copy' });
-  return conflict === 'replace' ? { ...item, conflict: conflictAt(operation, target) } : item;
+export function mayStillPlace(planned: Operation, now: RightsOfNow, item: Item, verb: 'move' | 'copy'): Promise<Operation> {
+  const { source: path, target, entry, from: located } = item;
+  const check = (operation: Operation) => {
+    requirePermission(operation.actor, verb);
+    requireFolders(operation, parentPath(path), parentPath(target), verb);
+    requirePlaceable(operation, path, target, verb);
+  };
+  return stillAllowed(planned, now, check, (operation) =>
+    requireNothingHidden(operation, { entry, path, located, target, isCopied: verb === 'copy' }),
+  );
 }
 
 /** With `overwrite`: what appears at a free name after the look is replaced only where the caller may change it. */

@@ -21,7 +21,7 @@ import {
 } from './operation.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { changeCallOf, mayHideMore, type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
+import { changeCallOf, type RightsOfNow, rightsOfNow, stillAllowed } from './rights-of-now.ts';
 
 /** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
 export interface Doomed {
@@ -117,7 +117,7 @@ async function removeAll(
   let single = 0;
   try {
     for (const one of doomed) {
-      const current = await stillAllowed(operation, now, one);
+      const current = await mayStillRemove(operation, now, one);
       const place = await open(one.located);
       if (!queue || !place.driver.traits.removesStepwise || !supports(place.driver, 'beginRemoval')) {
         await removeOne(current, one, { recursive: true });
@@ -132,13 +132,12 @@ async function removeAll(
 }
 
 /** @returns the operation of now, which may remove this entry, too */
-async function stillAllowed(begun: Operation, now: RightsOfNow, one: Doomed): Promise<Operation> {
-  const operation = await now();
-  if (operation === begun) return operation;
-  requireRemoval(operation, parentPath(one.path));
-  requireRemovable(operation, one.path);
-  if (mayHideMore(operation, begun)) await requireAllSeen(operation, one);
-  return operation;
+function mayStillRemove(begun: Operation, now: RightsOfNow, one: Doomed): Promise<Operation> {
+  const check = (operation: Operation) => {
+    requireRemoval(operation, parentPath(one.path));
+    requireRemovable(operation, one.path);
+  };
+  return stillAllowed(begun, now, check, (operation) => requireAllSeen(operation, one));
 }
 
 /** What cannot be begun is removed while the caller waits. @throws what the storage says of the first that fails; all others are done, or queued */
@@ -147,7 +146,7 @@ async function beginRemovals(operation: Operation, rights: RightsOfNow, left: re
   const pace = createPace(signal);
   for (const one of left) {
     await pace.step();
-    await stillAllowed(operation, rights, one);
+    await mayStillRemove(operation, rights, one);
   }
   const call = changeCallOf(operation);
   const queued: Begun[] = [];
@@ -171,7 +170,7 @@ async function beginRemovals(operation: Operation, rights: RightsOfNow, left: re
     await tellOf(left, changes);
     await snapshot.quotas.freed(actor);
   }
-  for (const one of now) await removeOne(await stillAllowed(operation, rights, one), one, { recursive: true });
+  for (const one of now) await removeOne(await mayStillRemove(operation, rights, one), one, { recursive: true });
   if (failure !== undefined) throw failure;
 }
 
@@ -219,8 +218,11 @@ export async function removeOne(
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
+  const { beforeStep } = options;
+  // What asks for itself on the way goes on where other rules let it.
+  const call = { ...changeCallOf(operation), ...(beforeStep && { afterWaiting: () => beforeStep(0) }) };
   try {
-    await driver.remove(place, { ...options, ...changeCallOf(operation) });
+    await driver.remove(place, { ...options, ...call });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.

@@ -6,7 +6,7 @@ import { callOf, nameTaken, type Operation, requireUnprotected, requireWrite } f
 import type { QueueItems } from './place-entries.ts';
 import { renameItem } from './place-item.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
-import { stillAllowed } from './rename-plan.ts';
+import { mayStillRename, whileRenamed } from './rename-plan.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 import { rightsOfNow } from './rights-of-now.ts';
@@ -41,7 +41,7 @@ export async function renameEntry(
   if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
   const looked = { source: path, target, entry: found.entry, from, to };
-  const current = await stillAllowed(operation, now, looked);
+  const current = await mayStillRename(operation, now, looked);
   const item: Item = { ...looked, conflict: request.overwrite ? conflictAt(current, target) : 'refuse' };
-  await snapshot.quotas.relocating([path, target], () => renameItem(current, item, queue));
+  await snapshot.quotas.relocating([path, target], () => renameItem(current, item, { queue, mayStill: whileRenamed(now, looked) }));
 }

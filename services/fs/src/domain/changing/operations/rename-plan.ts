@@ -13,7 +13,7 @@ import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { mayHideMore, type RightsOfNow } from './rights-of-now.ts';
+import { type RightsOfNow, stillAllowed } from './rights-of-now.ts';
 
 /** One entry of a folder and the name it is to have. */
 export interface Renaming {
@@ -77,17 +77,17 @@ async function takeSteps(
   try {
     for (const step of steps) {
       const item = itemOf(folder, step);
-      const current = await stillAllowed(operation, now, item);
+      const current = await mayStillRename(operation, now, item);
       if (queue && !(await placeInOneStep(current, item, 'rename'))) {
         left.push(item);
         continue;
       }
-      if (!queue) await renameItem(current, item);
+      if (!queue) await renameItem(current, item, { mayStill: whileRenamed(now, item) });
       done.push(item);
     }
     if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
     for (const item of left) {
-      await renameItem(await stillAllowed(operation, now, item), item);
+      await renameItem(await mayStillRename(operation, now, item), item, { mayStill: whileRenamed(now, item) });
       done.push(item);
     }
   } catch (error) {
@@ -98,22 +98,32 @@ async function takeSteps(
   }
 }
 
+type Looked = Omit<Item, 'conflict'>;
+
 /** @returns the operation of now, which may give this entry its name, too */
-export async function stillAllowed(
-  begun: Operation,
-  now: RightsOfNow,
-  { entry, source, target, from }: Omit<Item, 'conflict'>,
-): Promise<Operation> {
-  const operation = await now();
-  if (operation === begun) return operation;
+export function mayStillRename(begun: Operation, now: RightsOfNow, item: Looked): Promise<Operation> {
+  const { entry, source: path, target, from: located } = item;
+  return stillAllowed(
+    begun,
+    now,
+    (operation) => requireRenaming(operation, item),
+    (operation) => requireNothingHidden(operation, { entry, path, located, target }),
+  );
+}
+
+/** Asked while an entry is copied and removed for its name. Its storage is asked nothing: what is copied may hold its only session. */
+export function whileRenamed(now: RightsOfNow, item: Looked): () => Promise<void> {
+  return async () => requireRenaming(await now(), item);
+}
+
+/** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
+function requireRenaming(operation: Operation, { source, target }: Looked): void {
   const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   requireWrite(snapshot, actor, parentPath(source));
   snapshot.rules.requireEntry(actor, source, 'write');
   requireNoGuard(operation, source);
   snapshot.rules.requireEntry(actor, target, 'create');
-  if (mayHideMore(operation, begun)) await requireNothingHidden(operation, { entry, path: source, located: from, target });
-  return operation;
 }
 
 /** Whether there is more to copy and remove than anybody should wait for. */
@@ -213,8 +223,9 @@ function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
 
 /** @returns how many could not be undone */
 async function undo(operation: Operation, done: readonly Item[]): Promise<number> {
-  // The caller may be gone; what was begun is put right all the same.
-  const unhurried = { ...operation, signal: new AbortController().signal };
+  // The caller may be gone, or may no more; what was begun is put right all the same, however late its turn comes.
+  const { renewed: _, ...lasting } = operation;
+  const unhurried = { ...lasting, signal: new AbortController().signal };
   let stuck = 0;
   for (const item of done.toReversed()) {
     const back: Item = { ...item, source: item.target, target: item.source, from: item.to, to: item.from };

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
 import { denied } from '../../access/permissions.ts';
 import { openLimited } from '../../testing/limited-storage.ts';
@@ -236,4 +237,91 @@ it('the removal of a large folder is not begun where its user is disabled while 
   );
   expect(await refusalOf(removal)).toEqual(DENIED);
   expect(await memory.everything('/in')).toHaveLength(1_001 + NAMES.length - 1);
+});
+
+it.each([
+  // A copy of what is known to be allowed stays, as of any move that ends on the way.
+  ['copied', 'of one name', ['/in/a', '/in/b', '/in/c', '/in/x', '/out/']],
+  ['copied', 'of several', ['/in/a', '/in/b', '/in/c', '/in/x', '/out/']],
+  ['read and written', 'of one name', ['/in/a', '/in/b', '/in/c', '/out/']],
+  ['read and written', 'of several', ['/in/a', '/in/b', '/in/c', '/out/']],
+])('a file keeps its place when its user is disabled while it is %s for a new name, in a rename %s', async (how, which, left) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({});
+  const memory = await openLimited(
+    decorated({
+      ...operationsOf(store),
+      rename: undefined,
+      copy:
+        how === 'copied'
+          ? async (...given) => {
+              const copied = await store.copy(...given);
+              vi.advanceTimersByTime(SLOW_MS);
+              return copied;
+            }
+          : undefined,
+      write: async (...given) => {
+        vi.advanceTimersByTime(SLOW_MS);
+        return store.write(...given);
+      },
+    }),
+  );
+  for (const name of NAMES) await memory.put(`/in/${name}`);
+  await memory.makeFolder('/out');
+  const now = { ...memory.operation(), renewed: () => Promise.reject(denied()) };
+  const rename =
+    which === 'of one name'
+      ? renameEntry(now, { path: '/in/a', name: 'x', overwrite: false })
+      : batchRename(now, { src_dir: '/in', rename_objects: [{ src_name: 'a', new_name: 'x' }] });
+  expect(await refusalOf(rename)).toEqual(DENIED);
+  expect(await memory.everything()).toEqual(left);
+});
+
+it.each<[string, (now: Operation) => Promise<unknown>]>([
+  ['removed', (now) => removeEntries(now, { dir: '/in', names: ['a', 'd'] })],
+  ['moved', (now) => placeEntries(now, { ...place(), names: ['a', 'd'] }, 'move', never)],
+  [
+    'renamed',
+    (now) => batchRename(now, { src_dir: '/in', rename_objects: ['a', 'd'].map((name) => ({ src_name: name, new_name: `${name}x` })) }),
+  ],
+])('a folder is not %s where its user is disabled while it is looked through by a new rule', async (_what, change) => {
+  const memory = await openSlow();
+  await memory.put('/in/d/file');
+  const begun = memory.operation(without('see_hides'));
+  const hiding = await openTree({ rules: [{ path: '/in', hide: '^secret$', h_sub: true }] });
+  let asked = 0;
+  const renewed = async (): Promise<Operation> => {
+    asked += 1;
+    if (asked > 1) throw denied();
+    memory.slowDown();
+    return { ...begun, renewed, snapshot: { ...begun.snapshot, rules: hiding.snapshot.rules } };
+  };
+  expect(await refusalOf(change({ ...begun, renewed }))).toEqual(DENIED);
+  expect(await memory.everything('/in')).toContain('/in/d/file');
+});
+
+it('names go back where whoever changed them may no more, and the storage has much to do', async () => {
+  const store = new MemoryDriver({});
+  let isDisabled = false;
+  const rename = store.rename.bind(store);
+  store.rename = async (from, to, options) => {
+    await options.afterWaiting?.();
+    if (from === '/in/b') {
+      isDisabled = true;
+      throw new AppError('STORAGE_UNAVAILABLE', 'it went away');
+    }
+    return rename(from, to, options);
+  };
+  const memory = await openLimited(store);
+  for (const name of NAMES) await memory.put(`/in/${name}`);
+  const begun = memory.operation();
+  const renewed = async () => {
+    if (isDisabled) throw denied();
+    return begun;
+  };
+  const rename_objects = NAMES.map((name) => ({ src_name: name, new_name: `${name}x` }));
+  const refusal = await refusalOf(batchRename({ ...begun, renewed }, { src_dir: '/in', rename_objects }));
+  expect(refusal).toEqual(['STORAGE_UNAVAILABLE', 'it went away']);
+  expect(await memory.everything()).toEqual(['/in/a', '/in/b', '/in/c']);
 });

@@ -43,6 +43,29 @@ async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal)
   }
 }
 
+/**
+ * The operation of now, in which a step may be made that was looked at under an earlier one. The look may take minutes, as of a long folder: it is by the rights of
+ * then, so they are asked for again until nothing has changed.
+ *
+ * @param check what is asked anew of the operation; throws where the step may be made no more. @param look at what is in an entry, where other rules or rights may
+ * hide something there
+ */
+export async function stillAllowed(
+  begun: Operation,
+  now: RightsOfNow,
+  check: (operation: Operation) => void,
+  look: (operation: Operation) => Promise<void>,
+): Promise<Operation> {
+  let looked = begun;
+  for (;;) {
+    const operation = await now();
+    if (operation === looked) return operation;
+    check(operation);
+    if (mayHideMore(operation, looked)) await look(operation);
+    looked = operation;
+  }
+}
+
 /** What an operation gives with a change that it asks a storage for: the change is not made where it comes to its turn late, and what allowed it is not as it was. */
 export function changeCallOf(operation: Operation): OwnCall {
   return { ...callOf(operation), afterWaiting: () => requireUnchanged(operation) };

@@ -1,0 +1,35 @@
+import type { VirtualPath } from '@wharf/paths';
+import { expect, it } from 'vitest';
+import { openTree, vpath } from '../testing/memory-tree.ts';
+import { applyChanges } from './index-changes.ts';
+import { FIRST_STATE, type IndexedFolder, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
+
+it('changes in one deep folder that the index does not have ask for the way to it once, in few rounds', async () => {
+  const memory = await openTree({});
+  let [asked, rounds] = [0, 0];
+  let waiting: (() => void)[] = [];
+  const index = {
+    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
+    findFolder: (path: VirtualPath) =>
+      new Promise<IndexedFolder | undefined>((resolve) => {
+        asked += 1;
+        if (waiting.length === 0)
+          setImmediate(() => {
+            rounds += 1;
+            const all = waiting;
+            waiting = [];
+            for (const answer of all) answer();
+          });
+        waiting.push(() => resolve(path === '/' ? { path, depth: NO_DEPTH_LIMIT } : undefined));
+      }),
+    remove: async () => undefined,
+  } as unknown as SearchIndex;
+  const folder = '/d'.repeat(1_000);
+  await applyChanges(
+    index,
+    memory.snapshot,
+    Array.from({ length: 50 }, (_, name) => [vpath(`${folder}/${name}`)]),
+  );
+  expect(asked).toBe(1_001);
+  expect(rounds).toBeLessThan(20);
+});
