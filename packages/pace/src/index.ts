@@ -14,6 +14,7 @@ export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
 export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.ts';
+export { encodingOf, ownText, textBytes } from './own-text.ts';
 export { createPace, forOwner, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';

@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { ProcessOwner } from '@wharf/owned-names';
-import { createGate } from '@wharf/pace';
+import { createGate, ownText } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { Calls } from './calls.ts';
-import { ownText } from './own-text.ts';
 import { childPlace, isOneName } from './remote-places.ts';
 import type { Entry } from './storage-driver.ts';
 import { Lost } from './storage-error.ts';

@@ -102,3 +102,18 @@ it('all entries of many are listed with room for others', async () => {
   expect(all).toEqual(fillers);
   expect(steps).toBe(fillers.length);
 });
+
+it.each([
+  ['few', 500, 1],
+  ['many of which all were changed', 1_500, 2],
+])('of %s entries texts count in what they take', (_, count, times) => {
+  const bytesOf = (rest: Partial<Entry>, letters: number) => {
+    const map = new EntryMap();
+    for (const size of [0, 1])
+      for (let index = 0; index < count; index += 1)
+        map.set(named(String(index).padStart(letters, '\u3042'), { ...rest, sizeBytes: size }));
+    return map.bytes;
+  };
+  const [short, long] = [bytesOf({}, 10), bytesOf({ version: 'v'.repeat(250), hashes: { md5: 'a'.repeat(32) } }, 250)];
+  expect(long - short).toBeGreaterThan(times * count * (2 * 240 + 250 + 32));
+});

@@ -1,4 +1,4 @@
-import { createPace, type Pace } from '@wharf/pace';
+import { createPace, type Pace, textBytes } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { PackedNames } from './packed-names.ts';
 import type { Entry, Hashes } from './storage-driver.ts';
@@ -6,9 +6,8 @@ import { TextStore } from './text-store.ts';
 
 /** So many are quicker as objects. */
 const FEW_ENTRIES = 1_000;
-/** What one of those takes, roughly. */
-const OBJECT_BYTES = 320;
-
+/** What one of those takes beside its texts, roughly. */
+const OBJECT_BYTES = 240;
 /** Of a name in a list, beside its text. */
 const LISTED_NAME_BYTES = 32;
 
@@ -18,6 +17,8 @@ export type EntryHead = Pick<Entry, 'name' | 'isDirectory' | 'sizeBytes'> & { re
 /** The entries of one folder by their names, in the order in which those came. Many take a third of what they would take as objects, in memory that is not V8's. */
 export class EntryMap {
   #entries: Entries | PackedEntries = new Map();
+  /** Of the texts of those that are objects. */
+  #textBytes = 0;
 
   get size(): number {
     return this.#entries.size;
@@ -25,7 +26,7 @@ export class EntryMap {
 
   /** Of memory, roughly. */
   get bytes(): number {
-    return this.#entries instanceof PackedEntries ? this.#entries.bytes : this.size * OBJECT_BYTES;
+    return this.#entries instanceof PackedEntries ? this.#entries.bytes : this.size * OBJECT_BYTES + this.#textBytes;
   }
 
   /** What a list of all names takes beside that, roughly. */
@@ -47,6 +48,7 @@ export class EntryMap {
 
   /** One that is there already keeps its place. */
   set(entry: Entry): void {
+    if (!(this.#entries instanceof PackedEntries)) this.#textBytes += bytesOfTexts(entry) - bytesOfTexts(this.#entries.get(entry.name));
     this.#entries.set(entry.name, entry);
     if (this.#entries instanceof PackedEntries || this.size <= FEW_ENTRIES) return;
     const packed = new PackedEntries();
@@ -55,6 +57,7 @@ export class EntryMap {
   }
 
   delete(name: EntryName): void {
+    if (!(this.#entries instanceof PackedEntries)) this.#textBytes -= bytesOfTexts(this.#entries.get(name));
     this.#entries.delete(name);
   }
 
@@ -117,6 +120,12 @@ export async function takeEntries(entries: AsyncIterable<Entry> | Iterable<Entry
   }
 }
 
+function bytesOfTexts(entry: Entry | undefined): number {
+  if (!entry) return 0;
+  const { name, version = '', hashes } = entry;
+  return textBytes(name) + textBytes(version) + (hashes ? JSON.stringify(hashes).length : 0);
+}
+
 type Entries = Pick<Map<EntryName, Entry>, 'size' | 'get' | 'has' | 'set' | 'delete' | 'values'>;
 
 const IS_DIRECTORY = 1;
@@ -140,6 +149,7 @@ class PackedEntries {
   #more: Uint32Array<ArrayBuffer> | undefined;
   /** What became of entries; undefined: it is gone. */
   readonly #changed = new Map<EntryName, Entry | undefined>();
+  #changedTextBytes = 0;
   #gone = 0;
 
   get size(): number {
@@ -149,7 +159,7 @@ class PackedEntries {
   get bytes(): number {
     const columns = [this.#flags, this.#sizes, this.#modified, this.#created, this.#more];
     const columnBytes = columns.reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
-    return this.#names.bytes + this.#texts.bytes + columnBytes + this.#changed.size * OBJECT_BYTES;
+    return this.#names.bytes + this.#texts.bytes + columnBytes + this.#changed.size * OBJECT_BYTES + this.#changedTextBytes;
   }
 
   get listBytes(): number {
@@ -173,8 +183,13 @@ class PackedEntries {
     if (this.#names.add(name)) this.#write(number, entry);
     else {
       if (!this.has(name)) this.#gone -= 1;
-      this.#changed.set(name, entry);
+      this.#change(name, entry);
     }
+  }
+
+  #change(name: EntryName, entry: Entry | undefined): void {
+    this.#changedTextBytes += bytesOfTexts(entry) - bytesOfTexts(this.#changed.get(name));
+    this.#changed.set(name, entry);
   }
 
   has(name: EntryName): boolean {
@@ -183,7 +198,7 @@ class PackedEntries {
 
   delete(name: EntryName): boolean {
     if (!this.has(name)) return false;
-    this.#changed.set(name, undefined);
+    this.#change(name, undefined);
     this.#gone += 1;
     return true;
   }

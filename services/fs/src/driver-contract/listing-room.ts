@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { encodingOf } from './own-text.ts';
+import { textBytes } from '@wharf/pace';
 import type { Entry } from './storage-driver.ts';
 import { tooManyFolders } from './walk-bound.ts';
 
@@ -90,8 +90,4 @@ const ENTRY_BYTES = 80;
 /** What an entry takes while a folder is listed: its name is kept by who lists it and by who takes it. */
 export function listedBytes({ name, version = '', hashes }: Entry): number {
   return ENTRY_BYTES + 2 * textBytes(name) + textBytes(version) + (hashes ? JSON.stringify(hashes).length : 0);
-}
-
-function textBytes(text: string): number {
-  return encodingOf(text) === 'latin1' ? text.length : 2 * text.length;
 }

@@ -1,5 +1,5 @@
+import { encodingOf } from '@wharf/pace';
 import { freeMemory } from './batches.ts';
-import { encodingOf } from './own-text.ts';
 
 /**
  * The C library takes the big blocks from the system and gives them back at once (tools/run.mjs): of one that is not full only what was written takes memory.

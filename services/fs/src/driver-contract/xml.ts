@@ -1,5 +1,5 @@
+import { ownText } from '@wharf/pace';
 import { SaxesParser } from 'saxes';
-import { ownText } from './own-text.ts';
 import { badAnswer } from './storage-error.ts';
 
 /** An element of an answer, without its attributes: the protocol says nothing in them. */

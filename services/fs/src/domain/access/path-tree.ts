@@ -1,5 +1,5 @@
+import { ownText } from '@wharf/pace';
 import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
-import { ownText } from '../../driver-contract/own-text.ts';
 
 interface Node<Value> {
   value: Value | undefined;

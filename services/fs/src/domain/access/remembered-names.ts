@@ -1,4 +1,4 @@
-import { ownText } from '../../driver-contract/own-text.ts';
+import { ownText } from '@wharf/pace';
 
 /** What all names take at most together, in bytes, and each beside its letters. */
 const [MAX_BYTES, NAME_BYTES] = [16 * 1024 * 1024, 64];

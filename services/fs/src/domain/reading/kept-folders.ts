@@ -1,7 +1,6 @@
-import { forgettable } from '@wharf/pace';
+import { forgettable, ownText } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { ownText } from '../../driver-contract/own-text.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { PathTree, wayBytes } from '../access/path-tree.ts';
 import type { Folder, ListedEntries } from './listed-entries.ts';

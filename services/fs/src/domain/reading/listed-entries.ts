@@ -1,7 +1,6 @@
-import { createPace } from '@wharf/pace';
+import { createPace, ownText } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { type EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
-import { ownText } from '../../driver-contract/own-text.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { type EntryOrder, sortEntries } from './sort-entries.ts';
 

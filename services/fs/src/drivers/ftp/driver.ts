@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { createGate, createPace } from '@wharf/pace';
+import { createGate, createPace, ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -8,7 +8,6 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { asOneListing, type ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
-import { ownText } from '../../driver-contract/own-text.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {

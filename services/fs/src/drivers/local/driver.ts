@@ -1,14 +1,13 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError } from '@wharf/errors';
-import { collectGarbage, createTurns, memoryBytes, ownBytes } from '@wharf/pace';
+import { collectGarbage, createTurns, memoryBytes, ownBytes, ownText } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import { createLane } from '../../driver-contract/lane.ts';
 import { createNamesLane, LETTER_BYTES, namesRoom } from '../../driver-contract/long-listings.ts';
-import { ownText } from '../../driver-contract/own-text.ts';
 import type {
   ByteRange,
   CallOptions,

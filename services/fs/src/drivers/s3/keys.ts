@@ -1,3 +1,4 @@
+import { ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, MOUNT_ROOT, type MountPath, parentPath, pathSegments } from '@wharf/paths';
 import type { S3Settings } from './config.ts';
 
@@ -49,7 +50,7 @@ export function createKeys({ keyPrefix, placeholder }: Pick<S3Settings, 'keyPref
     nameBelow(prefix, key) {
       const name = key.slice(prefix.length);
       if (name === placeholder || (prefix === keyPrefix && name === UPLOADS_FOLDER)) return undefined;
-      return isEntryName(name) ? name : undefined;
+      return isEntryName(name) ? (ownText(name) as EntryName) : undefined;
     },
   };
 }

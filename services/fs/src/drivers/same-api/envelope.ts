@@ -1,5 +1,5 @@
+import { ownText } from '@wharf/pace';
 import { z } from 'zod';
-import { ownText } from '../../driver-contract/own-text.ts';
 import { badAnswer } from '../../driver-contract/storage-error.ts';
 
 /** What every answer of the API is. */

@@ -1,6 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
-import { ownText } from '../../driver-contract/own-text.ts';
+import { createGate, ownText } from '@wharf/pace';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import type { RemoveOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';

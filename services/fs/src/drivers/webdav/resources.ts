@@ -1,3 +1,4 @@
+import { ownText } from '@wharf/pace';
 import type { Hashes } from '../../driver-contract/storage-driver.ts';
 import { badAnswer } from '../../driver-contract/storage-error.ts';
 import { childrenOf, textOf, type XmlElement } from '../../driver-contract/xml.ts';
@@ -111,13 +112,13 @@ export function dateOf(text: string | undefined): Date {
   return new Date(Number.isNaN(ms) ? 0 : Math.floor(ms / 1000) * 1000);
 }
 
-/** Weak ones too: Apache calls its own weak within the second of a change. */
+/** A text of its own, whatever blanks it stood in. Weak ones too: Apache calls its own weak within the second of a change. */
 export function versionOf(etag: string | undefined): string | undefined {
   const plain = etag
     ?.trim()
     .replace(/^W\//, '')
     .replace(/^"(.*)"$/s, '$1');
-  return plain === undefined || plain === '' || plain.length > MAX_ETAG_LENGTH ? undefined : plain;
+  return plain === undefined || plain === '' || plain.length > MAX_ETAG_LENGTH ? undefined : ownText(plain);
 }
 
 /** As ownCloud writes them: `SHA1:... MD5:... ADLER32:...`. */
