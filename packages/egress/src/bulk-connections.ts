@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import net, { type LookupFunction } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
-import { endlessInterim, MAX_INTERIM_ANSWERS, memoryBytes } from '@wharf/pace';
+import { endlessInterim, MAX_INTERIM_ANSWERS, memoryBytes, ownText } from '@wharf/pace';
 import type { Answer, AskedRequest } from './asked-request.ts';
 import { hostOf, portOf } from './egress-policy.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
@@ -116,7 +116,7 @@ export function createBulkConnections(
       };
       const answer = await (kept ?? connect(request.url)).ask(request, text).catch(again);
       if (answer === undefined && remembersUnsuited) {
-        unsuited.add(origin);
+        unsuited.add(ownText(origin));
         const [oldest] = unsuited;
         if (unsuited.size > MAX_UNSUITED && oldest !== undefined) unsuited.delete(oldest);
       }

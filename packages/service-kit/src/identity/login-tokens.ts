@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { ownText } from '@wharf/pace';
 import jsonwebtoken from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -59,7 +60,8 @@ export function createLoginTokens(key: Buffer, clock: () => number, steady: () =
       if (known && known.exp > now) return known;
       if (token.length > MAX_TOKEN_LENGTH) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
       const claims = check(token, key, now, latestMs / 1000);
-      verified.set(token, claims);
+      // It is a part of a header, which may have blanks before it without end.
+      verified.set(ownText(token), claims);
       return claims;
     },
   };
