@@ -4,6 +4,7 @@ import type { ProcessOwner } from '@wharf/owned-names';
 import { createGate, ownText } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { Calls } from './calls.ts';
+import { createKeptPlaces, hasRoom } from './kept-places.ts';
 import { childPlace, isOneName } from './remote-places.ts';
 import type { Entry } from './storage-driver.ts';
 import { Lost } from './storage-error.ts';
@@ -20,8 +21,6 @@ const MAX_BACK = 100;
 const MAX_LOOKED_AT = 1_000;
 /** No name of ours is longer. */
 const MAX_NAME_LENGTH = 255;
-/** So much is remembered of what could not be brought back, and of what was said. */
-const MAX_KNOWN = 1_000;
 
 /** How a server is told. A place is what it calls a path. */
 export interface AsidePlaces {
@@ -80,16 +79,16 @@ export class Asides {
   /** What is aside for a call that runs. */
   readonly #used = new Set<string>();
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
-  readonly #lost = new Map<string, Aside>();
+  readonly #lost = createKeptPlaces<Aside>();
   /**
    * What was not seen to have its name again, as the server refused that, or said that there is nothing: it may be wrong for a moment. A listing that shows it
    * brings it back.
    */
-  readonly #missed = new Map<string, Aside>();
+  readonly #missed = createKeptPlaces<Aside>();
   /** What is being brought back for listings: those that come meanwhile wait for it too. */
   readonly #coming = new Map<string, Promise<MountPath | undefined>>();
   /** What was told of already. */
-  readonly #told = new Set<string>();
+  readonly #told = createKeptPlaces();
   readonly #gate = createGate(PARALLEL);
 
   /** @param discard removes a file of ours. Never rejects. @param backAfterMs others than the standard ones are given by tests only */
@@ -143,7 +142,7 @@ export class Asides {
 
   /** Behind a sign that the server is back: what could not be brought back before has its name again. */
   bringLost(): void {
-    for (const [outer, aside] of this.#lost) {
+    for (const [outer, aside] of [...this.#lost.entries()]) {
       this.#lost.delete(outer);
       const attempt = () => this.#places.alone(aside.path, () => this.#giveOrDiscard(aside));
       this.#calls.track(this.#gate.run(attempt).catch((error: unknown) => this.#remember(aside, error)));
@@ -271,8 +270,6 @@ export class Asides {
   }
 
   #miss(aside: Aside): void {
-    const [oldest] = this.#missed.keys();
-    if (this.#missed.size >= MAX_KNOWN && oldest !== undefined) this.#missed.delete(oldest);
     this.#missed.set(aside.holder ?? aside.place, aside);
   }
 
@@ -301,13 +298,13 @@ export class Asides {
   /** What the server refuses is left to listings. */
   #remember(aside: Aside, error: unknown): void {
     if (this.#places.isRefusal(error)) this.#miss(aside);
-    else if (this.#lost.size < MAX_KNOWN) this.#lost.set(aside.holder ?? aside.place, aside);
+    else if (hasRoom(this.#lost)) this.#lost.set(aside.holder ?? aside.place, aside);
   }
 
   #tell(folder: MountPath, name: string, why: string, cause?: unknown): void {
     const place = this.#places.placeOf(folder, name);
-    if (this.#told.has(place) || this.#told.size >= MAX_KNOWN) return;
-    this.#told.add(place);
+    if (this.#told.has(place) || !hasRoom(this.#told)) return;
+    this.#told.set(place, true);
     const text = `an older content, which stepped aside in ${folder} for a write that was cut off, stays there as ${name}: ${why}`;
     this.#places.warn(new AppError('FAILED_PRECONDITION', text, { cause }));
   }

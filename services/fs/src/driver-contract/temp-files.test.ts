@@ -1,6 +1,7 @@
 import { currentOwner } from '@wharf/owned-names';
-import { MOUNT_ROOT } from '@wharf/paths';
+import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { usedBytes } from '../domain/testing/used-bytes.ts';
 import { Calls } from './calls.ts';
 import { storageError } from './storage-error.ts';
 import { TempFiles } from './temp-files.ts';
@@ -70,6 +71,23 @@ describe('files on their way, on a server that was away', () => {
     await calls.close();
     expect([...there]).toEqual([place]);
     expect(calls.connecting.aborted).toBe(true);
+  });
+
+  it('are remembered as far as their paths are short: those of long ones are found by listings (C18)', async () => {
+    const { calls, temps, there, server, make } = startFiles();
+    server.isAway = true;
+    const before = usedBytes();
+    for (let index = 0; index < 1_500; index += 1)
+      await temps.discard(temps.newPlace(Buffer.from(`/${index}${'/long'.repeat(800)}`).toString() as MountPath));
+    // Their paths have 6 MB.
+    expect(usedBytes() - before).toBeLessThan(1_500_000);
+    server.isAway = false;
+    const late = make();
+    await temps.discard(late);
+    there.add(late);
+    temps.sweep(MOUNT_ROOT, late.slice(`${MOUNT_ROOT}/`.length), Date.now());
+    await calls.close();
+    expect([...there]).toEqual([]);
   });
 
   it('are removed again where a write reaches its end on the server after it was taken back', async () => {

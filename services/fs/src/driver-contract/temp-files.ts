@@ -3,14 +3,15 @@ import { createGate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { type AsidePlaces, Asides } from './asides.ts';
 import type { Calls } from './calls.ts';
+import { createKeptPlaces, hasRoom } from './kept-places.ts';
 import { isAbandoned, newBesideName } from './temp-names.ts';
 
 /** What another host left goes after two days without a write: the clocks of hosts and servers differ. */
 const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
 /** Right before a file of ours gets its name it is given the date that it is to have. So long it does not stay so. */
 const NAMING_MS = 60 * 60 * 1000;
-/** So many names of files are kept that could not be removed; so many removals wait for their turn. What is more is found again by the next listing. */
-const MAX_LEFT = 1_000;
+/** So many removals wait for their turn. What is more is found again by the next listing, and so is what is not kept of files that could not be removed. */
+const MAX_WAITING = 1_000;
 const PARALLEL_REMOVALS = 4;
 
 /** How a server is told. A place is what it calls a path. */
@@ -31,14 +32,14 @@ export class TempFiles {
   readonly #calls: Calls;
   readonly #owner: ProcessOwner = currentOwner();
   /** Those that could not be removed because the server was gone: it is asked again when it is back, and when the storage is closed. */
-  readonly #left = new Set<string>();
+  readonly #left = createKeptPlaces();
   /** Those that were removed, as far as the server said: a write that was cut off may reach its end there afterwards. */
-  readonly #discarded = new Set<string>();
+  readonly #discarded = createKeptPlaces();
   /** Others' files with an old date, and when they were first seen so. */
-  readonly #old = new Map<string, number>();
+  readonly #old = createKeptPlaces<number>();
   /** What is being removed behind a listing: the next one sees it too. */
-  readonly #swept = new Set<string>();
-  readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
+  readonly #swept = createKeptPlaces();
+  readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_WAITING, refusal: 'too much to remove' });
 
   /** @param backAfterMs as `Asides` has it */
   constructor(places: TempPlaces, calls: Calls, backAfterMs?: readonly number[]) {
@@ -59,8 +60,7 @@ export class TempFiles {
 
   /** Removes a file of ours. Never rejects: what stays is removed later. */
   async discard(place: string, remove = (each: string) => this.#places.remove(each)): Promise<void> {
-    this.#discarded.add(place);
-    forgetOldest(this.#discarded);
+    this.#discarded.set(place, true);
     try {
       await remove(place);
     } catch (error) {
@@ -71,7 +71,7 @@ export class TempFiles {
   /** Behind a sign that the server is back: removes what could not be removed before, and brings back what could not be. @param remove over a connection that is there already */
   removeLeft(remove = (place: string) => this.#places.remove(place)): void {
     this.asides.bringLost();
-    for (const place of this.#left) {
+    for (const place of [...this.#left.keys()]) {
       this.#left.delete(place);
       this.#calls.track(this.#removals.run(() => remove(place)).catch((error: unknown) => this.#keep(place, error)));
     }
@@ -80,8 +80,9 @@ export class TempFiles {
   /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param touchedMs when it was written to, or given a date, as far as the storage tells */
   sweep(folder: MountPath, name: string, touchedMs: number, remove = (place: string) => this.#places.remove(place)): void {
     const place = this.placeOf(folder, name);
-    if (this.#swept.has(place) || (!this.#discarded.has(place) && !this.#isAbandoned(place, name, touchedMs))) return;
-    this.#swept.add(place);
+    if (!hasRoom(this.#swept) || this.#swept.has(place) || (!this.#discarded.has(place) && !this.#isAbandoned(place, name, touchedMs)))
+      return;
+    this.#swept.set(place, true);
     this.#calls.track(this.#removals.run(() => remove(place)).finally(() => this.#swept.delete(place)));
   }
 
@@ -94,16 +95,10 @@ export class TempFiles {
     this.#old.delete(place);
     if (now - seenAt > NAMING_MS) return true;
     this.#old.set(place, seenAt);
-    forgetOldest(this.#old);
     return false;
   }
 
   #keep(place: string, error: unknown): void {
-    if (!this.#places.isRefusal(error) && this.#left.size < MAX_LEFT) this.#left.add(place);
+    if (!this.#places.isRefusal(error) && hasRoom(this.#left)) this.#left.set(place, true);
   }
-}
-
-function forgetOldest(places: Pick<Map<string, unknown>, 'size' | 'keys' | 'delete'>): void {
-  const [oldest] = places.keys();
-  if (places.size > MAX_LEFT && oldest !== undefined) places.delete(oldest);
 }
