@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { usedBytes } from '../domain/testing/used-bytes.ts';
 import { aliasDriver } from '../drivers/alias/index.ts';
 import { cryptDriver } from '../drivers/crypt/index.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { at, codeOf, namesIn, put, refuses, textOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
-import type { RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
+import type { Entry, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { withLoneRemovals } from './with-lone-removals.ts';
 
 type Whole = Required<StorageDriver>;
@@ -276,6 +277,26 @@ it('so is one of what got its name from a storage that did not ask for the end o
   await driver.write(at('/d/file'), held('beforf').content, { overwrite: true, modifiedAt: before.modifiedAt, sizeBytes: 6 });
   expect(await codeOf(removing())).toBe('STALE_VERSION');
   expect(await textOf(store, '/d/file')).toBe('beforf');
+});
+
+it('what got its name is remembered for all storages together, and a look from before what was forgotten counts as late (C18)', async () => {
+  const { driver, go, before: look, removing } = await openSlow();
+  await put(driver, '/d/file', 'beforf', { modifiedAt: look.modifiedAt });
+  const store = (await memoryDriver.open('')) as Whole;
+  const unwritten = Object.assign(Object.create(store) as Whole, bound(store), { write: async () => undefined as unknown as Entry });
+  const others = Array.from({ length: 30 }, () => withLoneRemovals(unwritten) as Whole);
+  const content = async function* () {};
+  const before = usedBytes();
+  for (const other of others)
+    for (let file = 0; file < 1_000; file += 1)
+      await other.write(at(Buffer.from(`${`/${'f'.repeat(250)}`.repeat(4)}/${file}`).toString()), content(), { overwrite: true });
+  // Their paths have 30 MB.
+  expect(usedBytes() - before).toBeLessThan(20_000_000);
+  expect(others).toHaveLength(30);
+  expect(await codeOf(removing())).toBe('STALE_VERSION');
+  const after = await driver.stat(at('/d/file'));
+  go();
+  await driver.remove(at('/d/file'), { recursive: false, onlyIf: after });
 });
 
 const ANYHOW = { write_conflict_policy: 'first', put_conflict_policy: 'first' };

@@ -1,5 +1,7 @@
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
+import { OwnPart } from './own-part.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { whileWanted } from './while-wanted.ts';
@@ -84,18 +86,35 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
   });
 }
 
-/** So many paths that got a name are remembered, with so many characters together: more than there can be between a look and a removal. */
-const [MAX_NAMED, MAX_NAMED_LENGTH] = [10_000, 1024 * 1024];
+/** What all paths take that got a name and are remembered, of all storages together: more than there can be between a look and a removal. */
+const MAX_NAMED_BYTES = 16 * 1024 * 1024;
+/** What one takes beside its letters, and one of these. */
+const [NAMED_BYTES, LETTER_BYTES] = [192, 2];
+
+/** What had a name as what counted. */
+interface Named {
+  readonly count: number;
+  readonly onForgotten: (count: number) => void;
+}
+
+const namedOfAll = new LRUCache<string, Named>({
+  maxSize: MAX_NAMED_BYTES,
+  sizeCalculation: (_named, key) => NAMED_BYTES + LETTER_BYTES * key.length,
+  dispose: ({ count, onForgotten }, _key, reason) => reason === 'evict' && onForgotten(count),
+});
 
 /** What gets a name, and what is being removed. */
 class Names {
   /** How many are about to have a name. */
   readonly #entered = new Map<MountPath, number>();
-  /** Which one it was that had a name last, by paths; the latest comes last. */
-  readonly #named = new Map<MountPath, number>();
-  #namedLength = 0;
+  /** Which one it was that had a name last, by paths. */
+  readonly #named = new OwnPart(namedOfAll);
   #count = 0;
+  /** What had a name up to this one may have been forgotten. */
   #forgotten = 0;
+  readonly #onForgotten = (count: number): void => {
+    this.#forgotten = Math.max(this.#forgotten, count);
+  };
   /** How many are about to be folders there. */
   readonly #making = new Map<MountPath, number>();
   readonly #removals = new Set<{ readonly path: MountPath; readonly end: Promise<unknown> }>();
@@ -163,7 +182,8 @@ class Names {
    * @throws AppError STALE_VERSION: something has got the name since then, or is about to
    */
   async removing(path: MountPath, since: number | undefined, remove: () => Promise<void>): Promise<void> {
-    if (this.#isAbove(this.#entered, path) || (since !== undefined && this.#isNamedSince(path, since))) throw storageError('STALE_VERSION');
+    if (isAbove(path, (at) => this.#entered.has(at)) || (since !== undefined && this.#isNamedSince(path, since)))
+      throw storageError('STALE_VERSION');
     await this.#remove(path, remove);
   }
 
@@ -185,32 +205,19 @@ class Names {
   }
 
   #isNamedSince(path: MountPath, since: number): boolean {
-    return since < this.#count && (since < this.#forgotten || this.#isAbove(this.#named, path, since));
-  }
-
-  /** Whether there is a number above a limit at a path, or at one above it. */
-  #isAbove(numbers: ReadonlyMap<MountPath, number>, path: MountPath, limit = 0): boolean {
-    if (numbers.size === 0) return false;
-    for (let at = path; at !== MOUNT_ROOT; at = parentPath(at)) if ((numbers.get(at) ?? 0) > limit) return true;
-    return false;
+    return since < this.#count && (since < this.#forgotten || isAbove(path, (at) => (this.#named.get(at)?.count ?? 0) > since));
   }
 
   #note(path: MountPath): void {
     this.#count += 1;
-    this.#forget(path);
-    this.#named.set(path, this.#count);
-    this.#namedLength += path.length;
-    while (this.#named.size > MAX_NAMED || this.#namedLength > MAX_NAMED_LENGTH) {
-      const [oldest] = this.#named;
-      if (!oldest) return;
-      this.#forget(oldest[0]);
-      this.#forgotten = oldest[1];
-    }
+    this.#named.set(path, { count: this.#count, onForgotten: this.#onForgotten });
   }
+}
 
-  #forget(path: MountPath): void {
-    if (this.#named.delete(path)) this.#namedLength -= path.length;
-  }
+/** Whether something holds at a path, or at one above it. */
+function isAbove(path: MountPath, holds: (at: MountPath) => boolean): boolean {
+  for (let at = path; at !== MOUNT_ROOT; at = parentPath(at)) if (holds(at)) return true;
+  return false;
 }
 
 function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {
