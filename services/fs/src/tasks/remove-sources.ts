@@ -21,7 +21,9 @@ const MAX_STAYED = 1_000;
 export async function removeSources(placement: PlacementRun): Promise<void> {
   const { state, manifest, run } = placement;
   run.progress({ phase: 'removing' });
-  const stayed: Position[] = [];
+  let stayed = 0;
+  /** The first of them: of a tree of millions whose copy somebody removes meanwhile all stay. */
+  const lookedAtAgain: Position[] = [];
   // Asked anew: since a file was copied its folders may have become one.
   const folderPairs = createFolderPairs({ signal: run.signal });
   for (;;) {
@@ -31,8 +33,9 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
       run.signal.throwIfAborted();
       await Promise.all(
         entries.slice(start, start + PARALLEL).map(async (entry, offset) => {
-          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, folderPairs, entry)))
-            stayed.push({ chunk: state.next.chunk, index: start + offset });
+          if (entry.kind !== 'file' || entry.left || (await removeFile(placement, folderPairs, entry))) return;
+          stayed += 1;
+          if (stayed <= MAX_STAYED) lookedAtAgain.push({ chunk: state.next.chunk, index: start + offset });
         }),
       );
       state.next = { ...state.next, index: Math.min(entries.length, start + PARALLEL) };
@@ -43,15 +46,15 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
     state.next = { chunk: state.next.chunk + 1, index: 0 };
   }
   if (!run.input.files) await removeFolders(placement);
-  if (stayed.length === 0) return;
+  if (stayed === 0) return;
   // A retry copies them again.
-  Object.assign(state, { phase: 'copying', failed: stayed.slice(0, MAX_STAYED), begunBefore: 0 });
+  Object.assign(state, { phase: 'copying', failed: lookedAtAgain, begunBefore: 0 });
   await placement.save(true);
   throw new AppError(
     'CONTENT_CORRUPT',
-    stayed.length === 1
+    stayed === 1
       ? 'a file changed while it was moved; it stays in both places'
-      : `${stayed.length} files changed while they were moved; they stay in both places`,
+      : `${stayed} files changed while they were moved; they stay in both places`,
   );
 }
 

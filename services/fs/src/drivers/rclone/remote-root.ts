@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { ownText } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { NameTraits } from '../../driver-contract/folding.ts';
@@ -193,7 +194,7 @@ export class RemoteRoot {
   /** A file was given its name. */
   placed(path: MountPath): void {
     const listed = this.#listed.get(LAST);
-    if (listed?.folder === parentPath(path)) listed.names.add(nameAt(path));
+    if (listed?.folder === parentPath(path)) listed.names.add(ownText(nameAt(path)));
   }
 
   /** Whether a folder had a name in just this spelling when it was listed a moment ago. */

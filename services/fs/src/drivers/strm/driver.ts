@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, ownText } from '@wharf/pace';
 import {
   baseName,
   childPath,
@@ -281,7 +281,9 @@ class StrmDriver implements StorageDriver {
           await pace.step();
           if (!hasRoomFor(below, entry.name) || sources.has(entry.name) || (!isWhole && !bound?.decides(entry))) continue;
           onHeld?.(entry);
-          sources.set(entry.name, { place, entry });
+          // Names of a folder may be parts of one text, and what is remembered may be few of them.
+          const name = ownText(entry.name) as EntryName;
+          sources.set(name, { place, entry: { ...entry, name } });
           if (!bound || !isWhole || sources.size <= bound.most) continue;
           isWhole = false;
           for (const [name, source] of sources) if (!bound.decides(source.entry)) sources.delete(name);

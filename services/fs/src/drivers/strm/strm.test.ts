@@ -1,5 +1,6 @@
 import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { usedBytes } from '../../domain/testing/used-bytes.ts';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
@@ -300,4 +301,29 @@ it('a folder that takes too much to be shown is not listed, and its files are fo
   };
   await refuses('FAILED_PRECONDITION', entriesIn(driver, '/'));
   expect(await driver.stat(at('/a.strm'))).toMatchObject({ name: 'a.strm' });
+});
+
+it('what is remembered of a folder does not keep the names around it (C18)', async () => {
+  const below = decorated({
+    ...operationsOf(await memoryDriver.open('{}')),
+    // As a long folder of this machine comes: names are parts of a text of a thousand.
+    async *list() {
+      for (let text = 0; text < 20; text += 1) {
+        const names = Array.from({ length: 1_000 }, (_, index) => `${text}-${index}`.padEnd(100, 'n'));
+        const joined = Buffer.from([...names, `this is a film ${text}.mkv`].join('/')).toString();
+        for (const name of joined.split('/') as EntryName[]) yield { name, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+      }
+    },
+  });
+  const addition = JSON.stringify({ paths: '/m', siteUrl: 'http://x', filterFileTypes: 'mkv' });
+  const open: StorageDriver[] = [];
+  const before = usedBytes();
+  for (let storage = 0; storage < 5; storage += 1) {
+    const driver = await strmDriver.open(addition, { openMount: async () => below });
+    expect(await namesIn(driver, '/')).toHaveLength(20);
+    open.push(driver);
+  }
+  // The texts have 10 MB.
+  expect(usedBytes() - before).toBeLessThan(3_000_000);
+  for (const driver of open) await driver.close();
 });
