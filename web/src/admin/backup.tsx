@@ -1,5 +1,5 @@
 import { Download, FileUp } from 'lucide';
-import { createSignal, For, type JSX, Show } from 'solid-js';
+import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
 import { type Answer, call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
 import { TextField } from '../pages/fields.tsx';
@@ -8,6 +8,7 @@ import { Chip } from '../pages/rows.tsx';
 import { saveFile } from '../pages/save-file.ts';
 import { createWork } from '../pages/work.ts';
 import { Icon } from '../parts/icon.tsx';
+import { recordsToTell } from './records-to-tell.ts';
 
 type Report = Answer<'/api/admin/config/import'>;
 
@@ -131,22 +132,27 @@ function Import(): JSX.Element {
 }
 
 function Records(props: { of: Report['records'] }): JSX.Element {
-  const told = () => props.of.filter(({ outcome }) => outcome !== 'unchanged');
+  const told = createMemo(() => recordsToTell(props.of));
   return (
-    <ul class="records">
-      <For each={told()}>
-        {({ kind, name, outcome, note }) => (
-          <li>
-            <Chip kind={KINDS[outcome as keyof typeof KINDS] ?? 'plain'}>{t(`import_${outcome}` as 'import_created') || outcome}</Chip>
-            <span>
-              {t(`record_${kind}` as 'record_user') || kind} <strong>{name}</strong>
-              <Show when={note}>
-                <span class="note"> {note}</span>
-              </Show>
-            </span>
-          </li>
-        )}
-      </For>
-    </ul>
+    <>
+      <ul class="records">
+        <For each={told().shown}>
+          {({ kind, name, outcome, note }) => (
+            <li>
+              <Chip kind={KINDS[outcome as keyof typeof KINDS] ?? 'plain'}>{t(`import_${outcome}` as 'import_created') || outcome}</Chip>
+              <span>
+                {t(`record_${kind}` as 'record_user') || kind} <strong>{name}</strong>
+                <Show when={note}>
+                  <span class="note"> {note}</span>
+                </Show>
+              </span>
+            </li>
+          )}
+        </For>
+      </ul>
+      <Show when={told().others > 0}>
+        <p class="note">{t('andMore', { n: told().others })}</p>
+      </Show>
+    </>
   );
 }

@@ -25,7 +25,7 @@ export async function sendBytes<Body>(
   return openEnvelope(envelope, errorName);
 }
 
-/** Puts a text. @returns the ETag of the file that it is then. @throws ApiError */
+/** Puts a text. @returns the ETag of the file that it is then; empty where a proxy keeps it back. @throws ApiError */
 export async function putText(headers: Readonly<Record<string, string>>, text: string): Promise<string> {
   const answer = await fetch('/api/fs/put', { method: 'PUT', headers: { Authorization: token(), ...headers }, body: text }).catch(
     (error: unknown) => {
@@ -33,7 +33,8 @@ export async function putText(headers: Readonly<Record<string, string>>, text: s
     },
   );
   openEnvelope(await answer.json().catch(() => undefined), answer.headers.get(ERROR_NAME));
-  return answer.headers.get('ETag') ?? '';
+  // A proxy that compresses answers calls the tag weak, and a weak one is that of no file.
+  return (answer.headers.get('ETag') ?? '').replace(/^W\//, '');
 }
 
 /** A path as the header `File-Path` has it. */

@@ -13,13 +13,24 @@ function readKept(): Record<string, number> {
   }
 }
 
+/** Where the browser takes no more the server compares the files. */
+function keep(kept: Readonly<Record<string, number>>): void {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(kept));
+  } catch {}
+}
+
 /** Remembers when the file of an upload was changed last; undefined forgets it. */
 export function rememberUpload(session: string, modifiedMs: number | undefined): void {
-  const kept = readKept();
-  if (modifiedMs === undefined) delete kept[session];
-  else kept[session] = modifiedMs;
-  localStorage.setItem(KEY, JSON.stringify(kept));
+  const { [session]: _, ...others } = readKept();
+  keep(modifiedMs === undefined ? others : { ...others, [session]: modifiedMs });
   hold(session, modifiedMs !== undefined);
+}
+
+/** Uploads of others who log in here are compared where they are forgotten; those that ran out would stay for ever. */
+function forgetOthers(kept: Readonly<Record<string, number>>, isThere: (session: string) => boolean): void {
+  const left = Object.entries(kept).filter(([session]) => isThere(session));
+  if (left.length < Object.keys(kept).length) keep(Object.fromEntries(left));
 }
 
 /** The viewer's uploads that an earlier page began and no open one goes on with. */
@@ -27,6 +38,9 @@ export async function unfinishedUploads(): Promise<readonly Unfinished[]> {
   const found = await call('/api/fs/multipart/list', { page: 1, per_page: 200 });
   const kept = readKept();
   const held = new Set((await navigator.locks?.query())?.held?.map(({ name }) => name));
+  const there = new Set(found.content.map(({ upload_id }) => upload_id));
+  if (found.total <= found.content.length)
+    forgetOthers(kept, (session) => there.has(session) || held.has(lockOf(session)) || releases.has(session));
   return (
     found.content
       // An upload by tus has no parts.
