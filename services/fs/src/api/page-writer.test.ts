@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
-import { locate } from '../domain/snapshot/snapshot.ts';
+import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import { actor, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { usedBytes } from '../domain/testing/used-bytes.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { createPageWriter } from './page-writer.ts';
 
@@ -111,4 +113,26 @@ describe('the texts of a page', () => {
     expect(JSON.parse(`[${texts.join(',')}]`)).toHaveLength(count);
     expect([Math.max(...stretches), stretches.length]).toEqual([100, count / 100]);
   });
+});
+
+it('what was written of folders keeps none of the configurations that it was written under (C18)', async () => {
+  const { snapshot } = await openTree({ storages: [{}] });
+  const { mount } = locate(snapshot, vpath('/'));
+  const caller = { actor: actor({}), password: '', siteUrl: 'http://here' };
+  const pages = createPageWriter();
+  const folders: Entry[][] = [];
+  const before = usedBytes();
+  for (let change = 0; change < 30; change += 1) {
+    const entries = [entryOf(`${change}.txt`)];
+    folders.push(entries);
+    // As many rules are.
+    const changed = { ...snapshot, rules: { ...snapshot.rules, records: Array.from({ length: 50_000 }, () => ({})) } };
+    await Array.fromAsync(
+      pages.write(entries, { snapshot: changed as unknown as Snapshot, mount, directory: vpath('/'), caller }, createPace()),
+    );
+  }
+  // They took 40 MB and more. What this turn has looked at goes with the next one.
+  await setImmediate();
+  expect(usedBytes() - before).toBeLessThan(10_000_000);
+  expect(folders).toHaveLength(30);
 });

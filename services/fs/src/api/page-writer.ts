@@ -27,8 +27,14 @@ const [MAX_WHOLE_BYTES, KEPT_MS] = [16 * 1024 * 1024, 60_000];
 /** Texts of entries that take more bytes each, as those of pictures far below do, are kept of whole folders alone: of others nobody counts them. */
 const KEPT_ENTRY_BYTES = 1_024;
 
+/** The configuration as it was then has all rules, of which each change makes new ones: that of each folder that is kept would be in memory. */
+type KeptFrame = Omit<PageFrame, 'snapshot' | 'mount'> & {
+  readonly snapshot: WeakRef<Snapshot>;
+  readonly mount: WeakRef<Mount> | undefined;
+};
+
 interface Written {
-  readonly frame: PageFrame;
+  readonly frame: KeptFrame;
   readonly texts: readonly Uint8Array[];
 }
 
@@ -82,8 +88,9 @@ export function createPageWriter(): PageWriter {
         yield text;
       }
       if (snapshot.settings.number('link_expiration', 0) > 0) return;
-      if (whole) wholes.set(whole, { frame, texts });
-      else if (bytesOf(texts) <= KEPT_ENTRY_BYTES * entries.length) written.set(entries, { frame, texts });
+      const made: Written = { frame: { ...frame, snapshot: new WeakRef(snapshot), mount: mount && new WeakRef(mount) }, texts };
+      if (whole) wholes.set(whole, made);
+      else if (bytesOf(texts) <= KEPT_ENTRY_BYTES * entries.length) written.set(entries, made);
     },
   };
 }
@@ -92,10 +99,10 @@ function bytesOf(texts: readonly Uint8Array[]): number {
   return texts.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-function isSame(left: PageFrame, right: PageFrame): boolean {
+function isSame(left: KeptFrame, right: PageFrame): boolean {
   return (
-    left.snapshot === right.snapshot &&
-    left.mount === right.mount &&
+    left.snapshot.deref() === right.snapshot &&
+    left.mount?.deref() === right.mount &&
     left.directory === right.directory &&
     left.caller.password === right.caller.password &&
     left.caller.siteUrl === right.caller.siteUrl &&
