@@ -131,7 +131,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
           mayBeStored = true;
           stored = await storeSmall(now, whole, { overwrite, modifiedAt, ask, ...call });
         } else {
-          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish };
+          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, whileAllowed };
           stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
         }
       } catch (error) {
@@ -210,7 +210,8 @@ type SmallUpload = Pick<WriteOptions, 'overwrite' | 'modifiedAt'> & OwnCall & { 
 
 async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, { ask, ...upload }: SmallUpload): Promise<Stored> {
   if (!supports(driver, 'writeMany')) {
-    const entry = await driver.write(file, Readable.from([content]), { ...upload, sizeBytes: content.byteLength });
+    const how = { ...upload, sizeBytes: content.byteLength, beforePublish: () => ask(RENEW_MS) };
+    const entry = await driver.write(file, Readable.from([content]), how);
     return { driver, entry };
   }
   const { overwrite, modifiedAt, signal } = upload;
