@@ -337,8 +337,15 @@ describe('an upload', () => {
       expect(await store(3_000, now)).toEqual(['PERMISSION_DENIED', 'old']);
     });
 
-    it('is published for who still may, and one that was quick does not ask', async () => {
+    it('is published for who still may, also where the store was away for a moment, and one that was quick does not ask', async () => {
       expect(await store(3_000, async () => ({}))).toEqual(['stored', 'new']);
+      let asked = 0;
+      const away = async () => {
+        asked += 1;
+        if (asked === 1) throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
+        return {};
+      };
+      expect(await store(3_000, away)).toEqual(['stored', 'new']);
       expect(await store(1_000, disabled)).toEqual(['stored', 'new']);
     });
   });

@@ -23,6 +23,7 @@ import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { callOf, type Operation, type OwnCall, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { patiently } from './operations/rights-of-now.ts';
 import { isDeep, SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
 
 /** What a client says of the file it sends. */
@@ -282,12 +283,12 @@ interface Asked {
   readonly password: string | undefined;
 }
 
-function askingAgain({ renewed }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
+function askingAgain({ renewed, signal }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
   let askedAtMs = allowedAtMs;
   return async (afterMs) => {
     if (!renewed || performance.now() - askedAtMs < afterMs) return;
     askedAtMs = performance.now();
-    const operation = await renewed();
+    const operation = await patiently(renewed, signal);
     requireUpload(operation, path);
     if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
   };

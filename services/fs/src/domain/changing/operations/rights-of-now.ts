@@ -33,7 +33,7 @@ export function rightsOfNow(operation: Operation, paths: readonly VirtualPath[])
 }
 
 /** An hour's work, of which all may have to go back, does not end because the store is away for a moment: it waits. */
-async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal): Promise<Operation> {
+export async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal): Promise<Operation> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await renewed();
