@@ -65,9 +65,10 @@ it.each([
 });
 
 it.each([
-  ['its login has ended', true, 401],
-  ['all is as it was', false, 200],
-])('a list is answered late when %s', async (_what, hasEnded, code) => {
+  ['its login has ended', (id: number) => gateway.models.sessions.deleteMany({ user_id: id }), 401],
+  ['its user has another root', (id: number) => gateway.models.users.updateOne({ _id: id }, { $set: { base_path: '/other' } }), 503],
+  ['all is as it was', undefined, 200],
+])('a list is answered late when %s', async (_what, change, code) => {
   const token = await gateway.login(PERMISSION.write);
   const [user] = await gateway.models.users.find().sort({ _id: -1 }).limit(1);
   const hold = Promise.withResolvers<object>();
@@ -79,7 +80,7 @@ it.each([
   const answer = gateway.request({ path: '/api/fs/list?path=/', headers: { Authorization: token } });
   await asked.promise;
   gateway.stubs.answers.delete('fs.listEntries');
-  if (hasEnded) await gateway.models.sessions.deleteMany({ user_id: Number(user?._id) });
+  await change?.(Number(user?._id));
   gateway.kit.bus.publish(accountsChanged, { revision: 0 });
   const now = performance.now.bind(performance);
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 3_000);

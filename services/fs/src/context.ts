@@ -8,6 +8,7 @@ import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
+import { requireSameRules } from './domain/changing/operations/rights-of-now.ts';
 import type { TakeTurn } from './domain/changing/place-turns.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
@@ -45,10 +46,24 @@ export function creatorOf(call: Call): TaskCreator {
   return { id, name: username, role };
 }
 
-/** The frame of a handler that only reads: who asks, and under which configuration. @throws AppError UNAUTHENTICATED */
-export async function beginReading(context: FsContext, call: Call): Promise<Pick<Operation, 'snapshot' | 'actor' | 'signal'>> {
+/** What is answered so much later, in milliseconds, as it waited at a storage, is answered only by the rules that hold then. */
+const LATE_MS = 2_000;
+
+/** Who reads, and under which configuration. */
+export interface Reading extends Pick<Operation, 'snapshot' | 'actor' | 'signal'> {
+  /** Asked before the answer. @throws AppError OVERLOADED: it took long, and there are other rules than those it was read by */
+  readonly mayAnswer: () => Promise<void>;
+}
+
+/** The frame of a handler that only reads. @throws AppError UNAUTHENTICATED */
+export async function beginReading(context: FsContext, call: Call): Promise<Reading> {
+  const beganAtMs = performance.now();
   const snapshot = await context.configuration.knownSnapshot(call.revisions);
-  return { snapshot, actor: actorOf(userOf(call)), signal: call.signal };
+  const mayAnswer = async () => {
+    if (performance.now() - beganAtMs < LATE_MS) return;
+    requireSameRules(await context.configuration.knownSnapshot(call.revisions), snapshot);
+  };
+  return { snapshot, actor: actorOf(userOf(call)), signal: call.signal, mayAnswer };
 }
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, waitFor } from '@wharf/harness';
-import { type Models, modelsOf, raiseCounter } from '@wharf/models';
+import { type Models, modelsOf, raiseCounter, reserveCounter } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type ChangeFeed, createChangeFeed } from '../src/events/change-feed.ts';
 import { type ChangeLog, createChangeLog } from '../src/store/change-log.ts';
 
@@ -47,10 +47,25 @@ it('changes are heard once, and not by who made them', async () => {
   expect(heard).toEqual(['/a', '/b']);
 });
 
+it('of many changes some are read at a time, and all are heard', async () => {
+  const numbers = Array.from({ length: 450 }, (_, index) => index + 1);
+  await reserveCounter(models.fsCounters, 'entry-changes', numbers.length);
+  await models.entryChanges.insertMany(numbers.map((_id) => ({ _id, replica: 'there', paths: [`/${_id}`], at: new Date() })));
+  const found: number[] = [];
+  const find = models.entryChanges.collection.find.bind(models.entryChanges.collection);
+  vi.spyOn(models.entryChanges.collection, 'find').mockImplementation((filter, options) => {
+    found.push(Number(options?.limit));
+    return find(filter, options);
+  });
+  await hear('/450');
+  expect(Math.min(...found)).toBeLessThan(numbers.length);
+  expect(heard).toEqual(numbers.map((number) => `/${number}`));
+});
+
 it('changes are dated by the time of the store, which removes them by it', async () => {
   const at = 86_400_000;
   await createChangeLog(models, () => at).append('there', ['/dated']);
-  expect((await log.since(0)).map((change) => change.at.getTime())).toEqual([at]);
+  expect((await Array.fromAsync(log.since(0))).map((change) => change.at.getTime())).toEqual([at]);
 });
 
 it('a change that was lost on its way makes everything forgotten, once it cannot come any more', async () => {

@@ -13,7 +13,7 @@ import { regexRename } from '../src/domain/changing/operations/regex-rename.ts';
 import { removeEntries } from '../src/domain/changing/operations/remove-entries.ts';
 import { renameEntry } from '../src/domain/changing/operations/rename-entry.ts';
 import { beginUpload } from '../src/domain/changing/upload.ts';
-import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota/quota.ts';
+import { CLAIM_LEASE_MS, createQuotas, relocatedAt } from '../src/domain/quota/quota.ts';
 import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
@@ -301,9 +301,9 @@ describe('C17: a quota', () => {
     await upload('f', 'x'.repeat(90));
     await removeEntries(memory.operation(owner), { dir: '/', names: ['f'] });
     pass(61_000);
-    const refused = await quotas.relocating([vpath(`${home}/any`)], () => refusalOf(upload('g', 'x'.repeat(50))));
+    const refused = await quotas.relocating(relocatedAt(vpath(`${home}/any`)), () => refusalOf(upload('g', 'x'.repeat(50))));
     expect(refused).toEqual(['STALE_VERSION', 'your files change too fast to be counted, try again']);
-    await quotas.relocating([vpath('/elsewhere')], () => upload('g', 'x'.repeat(50)));
+    await quotas.relocating(relocatedAt(vpath('/elsewhere')), () => upload('g', 'x'.repeat(50)));
   });
 
   it.each([
@@ -340,7 +340,7 @@ describe('C17: a quota', () => {
     await upload('d/a', 'x'.repeat(30));
     await upload('d/full', 'x');
     driver.failWrites((path) => path.endsWith('/full'));
-    await quotas.relocating([vpath(home)], async () => {
+    await quotas.relocating(relocatedAt(vpath(home)), async () => {
       // The copy of `a` stays in both places.
       await refusalOf(renameEntry(memory.operation(owner), { path: '/d', name: 'e', overwrite: false }));
       const claim = await holdRoom(memory.operation(owner), { name: 'left', bytes: 30 });

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import { createPace, forOwner } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
@@ -117,7 +118,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const beganAtMs = performance.now();
       const { envelope, pieces } = await forOwner(owner, () => answer(parts, call, context, caller));
       // What waited at a storage is read when its turn comes: nobody sees what has come after their login has ended.
-      if (route.isReading && performance.now() - beganAtMs >= LATE_MS) await admit();
+      if (route.isReading && performance.now() - beganAtMs >= LATE_MS) requireSame(await admit(), caller);
       hold(pieces.reduce((sum, piece) => sum + piece.length, 0));
       scope.code = envelope.code;
       await sendPieces(response, pieces);
@@ -137,6 +138,12 @@ async function answer({ calls }: GatewayParts, call: ReturnType<Route['prepare']
   );
   const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
   return { envelope, pieces: await writeJson(envelope, createPace()) };
+}
+
+/** @throws AppError OVERLOADED: who asked has another root or other rights since; whoever asks again is answered by those */
+function requireSame(now: Caller | undefined, before: Caller | undefined): void {
+  if (isDeepStrictEqual(now?.identity, before?.identity)) return;
+  throw new AppError('OVERLOADED', 'your rights were changed meanwhile, try again');
 }
 
 /** The path of a request as it came, and its query without the question mark. */

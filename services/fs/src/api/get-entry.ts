@@ -12,7 +12,7 @@ import { toWireEntry } from './wire-entry.ts';
 export const getEntryHandler =
   (context: FsContext, enter: EnterRoom) =>
   async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
-    const { snapshot, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
     const room = enter(shareKeyOf(call));
@@ -27,10 +27,12 @@ export const getEntryHandler =
     ).finally(room.leave);
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
+    const raw_url = isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, linkOptionsOf(call)) : '';
+    await mayAnswer();
     const caller = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(snapshot, caller, located?.mount, directory, entry),
-      raw_url: isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, linkOptionsOf(call)) : '',
+      raw_url,
       readme: snapshot.rules.readme(path),
       header: snapshot.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',

@@ -14,7 +14,7 @@ import { toWireTime } from './wire-entry.ts';
 /** fs/dirs. With force_root an admin names a path of the whole tree. */
 export const listDirectoriesHandler = (context: FsContext, enter: EnterRoom) =>
   async function* (request: ListDirectoriesRequest, call: Call): AsyncGenerator<DeepPartial<ListDirectoriesResponse>> {
-    const { snapshot, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
     if (request.force_root && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'Permission denied');
     const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
@@ -27,6 +27,7 @@ export const listDirectoriesHandler = (context: FsContext, enter: EnterRoom) =>
         signal,
         room,
       });
+      await mayAnswer();
       const pace = createPace(signal);
       for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
         yield { directories: chunk.map(({ name, modifiedAt }) => ({ name, modified: toWireTime(modifiedAt) })) };

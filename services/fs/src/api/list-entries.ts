@@ -17,7 +17,7 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
     call: Call,
     room: RoomOfListing,
   ): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
-    const { snapshot, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
     const write = snapshot.rules.canCreateIn(actor, path);
@@ -34,6 +34,7 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
         return texts !== undefined;
       },
     });
+    await mayAnswer();
     const listing = {
       total,
       readme: snapshot.rules.readme(path),

@@ -1,12 +1,17 @@
+import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import type { Call, UserIdentity } from '@wharf/service-kit';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { FsContext } from '../context.ts';
 import { createEntryRoom, type EnterRoom } from '../domain/reading/entry-room.ts';
+import { createKeptLinks } from '../domain/reading/kept-links.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import type { SearchAnswer } from '../domain/search/search-index.ts';
-import { type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { type MemoryTree, mpath, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { createTestDriver } from '../domain/testing/test-drivers.ts';
+import { getEntryHandler } from './get-entry.ts';
 import { listDirectoriesHandler } from './list-directories.ts';
+import { listEntriesHandler } from './list-entries.ts';
 import { searchEntriesHandler } from './search-entries.ts';
 
 const NOTHING: SearchAnswer = { hits: [], total: 0 };
@@ -101,4 +106,51 @@ it('far pages, and lists of folders, have the room of long listings together', a
   await answerAll();
   await Promise.all(searches);
   expect((await folders()).length).toBe(2);
+});
+
+it.each([
+  ['are other ones then', 'OVERLOADED'],
+  ['are the same', undefined],
+])('what took long is answered by the rules of its end: they %s', async (_what, code) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createTestDriver('Slow');
+  const open = (password: string) =>
+    openTree({ drivers: [store.definition], storages: [{ driver: 'Slow' }], rules: [{ path: '/d', password }] });
+  const [before, after] = [await open(''), await open(code ? 'pw' : '')];
+  await before.put('/d/x/f');
+  await before.put('/x');
+  const own: FsContext = { ...context, folderCache: before.folderCache };
+  Object.assign(own, { links: createKeptLinks(Date.now), configuration: { knownSnapshot: async () => tree.snapshot } });
+  const index = {
+    search: () =>
+      store
+        .storeOf()
+        .stat(mpath('/'))
+        .then(() => slow())
+        .then(() => NOTHING),
+  };
+  const keeper = { index: async () => index } as unknown as IndexKeeper;
+  const slow = async () => {
+    tree = after;
+    vi.advanceTimersByTime(3_000);
+  };
+  store.beforeCalls(slow);
+  const listed = { path: '/d', password: '', page: 1, per_page: 0, refresh: true, as_json: false, site_url: '' };
+  const asked: (() => Promise<unknown>)[] = [
+    () => Array.fromAsync(listEntriesHandler(own, enter)(listed, callOf(7))),
+    () => Array.fromAsync(listDirectoriesHandler(own, enter)({ path: '/', password: '', force_root: false }, callOf(7))),
+    () => Array.fromAsync(searchEntriesHandler(own, keeper, enter)({ ...request, in_folder: true }, callOf(7))),
+    () => Array.fromAsync(searchEntriesHandler(own, keeper, enter)(request, callOf(7))),
+    () => getEntryHandler(own, enter)({ path: '/d/x/f', password: '', site_url: '' }, callOf(7)),
+  ];
+  for (const ask of asked) {
+    tree = before;
+    before.folderCache.forget([vpath('/')]);
+    const outcome = await ask().then(
+      () => undefined,
+      (error: unknown) => AppError.from(error).code,
+    );
+    expect([outcome, tree === after]).toEqual([code, true]);
+  }
 });

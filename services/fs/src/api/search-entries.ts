@@ -24,13 +24,14 @@ export function searchEntriesHandler(context: FsContext, keeper: IndexKeeper, en
     call: Call,
     room: RoomOfListing,
   ): AsyncGenerator<DeepPartial<SearchEntriesResponse>> {
-    const { snapshot, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
     const wanted = { ...request, perPage: per_page };
     // What is kept until the last hit has come is the page and all before it.
     if (!in_folder) room.take(hitsOf(wanted));
     const { hits, total } = in_folder
       ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal, room)
       : await searchEntries(snapshot, await keeper.index(snapshot), actor, wanted, signal);
+    await mayAnswer();
     const pace = createPace(signal);
     let head: { total?: number } = { total };
     for (const chunk of chunksOf(hits, CHUNK_HITS)) {

@@ -25,7 +25,7 @@ import { etagOf } from './etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf, singleRange } from './ranges.ts';
 import { sendContent } from './send-content.ts';
-import { serveThumbnail } from './serve-thumbnail.ts';
+import { type Admission, serveThumbnail } from './serve-thumbnail.ts';
 
 /** Headers that make the answer depend on what the file is like. */
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
@@ -33,6 +33,8 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const NEED_A_LOOK = ['RANGE_NOT_SATISFIABLE', 'STALE_VERSION', 'UNSUPPORTED_OPERATION'] as const;
 /** How often a file is looked at again that is replaced between the look and the opening. */
 const MAX_LOOKS = 3;
+/** What is answered so much later, in milliseconds, as it waited at its storage, is held against the rules of then. */
+const LATE_MS = 2_000;
 
 export interface DownloadRequest {
   readonly call: Call;
@@ -45,7 +47,7 @@ export interface DownloadRequest {
 }
 
 /** Until when a file is sent, and to whom: the address of the client, where the gateway tells it. */
-type DownloadCall = CallOptions & { readonly signal: AbortSignal };
+type DownloadCall = CallOptions & { readonly signal: AbortSignal } & Admission;
 
 /** `GET` and `HEAD` of `/d/<path>` and `/p/<path>`: the right to read is in the signature of the link. */
 export async function serveDownload(
@@ -56,25 +58,33 @@ export async function serveDownload(
 ): Promise<void> {
   const snapshot = await context.configuration.knownSnapshot(asked.call.revisions);
   const path = parseVirtualPath(decodePath(asked.path));
-  const located = authorise(snapshot, path, asked.query.get('sign') ?? '');
+  const sign = asked.query.get('sign') ?? '';
+  const located = authorise(snapshot, path, sign);
+  const beganAtMs = performance.now();
+  const mayAnswer = async () => {
+    if (performance.now() - beganAtMs < LATE_MS) return;
+    authorise(await context.configuration.knownSnapshot(asked.call.revisions), path, sign);
+  };
   const name = baseName(path);
   if (name === undefined || snapshot.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
   const { signal, address, isFromProxy } = asked.call;
-  const caller = address === undefined ? undefined : plainAddress(address);
+  const call = { signal, caller: address === undefined ? undefined : plainAddress(address), mayAnswer };
   if (asked.query.get('type') === 'thumb') {
     const offered = { isPicture: isPicture(snapshot, name), isThere: (entry: Entry) => hasThumbnail(snapshot, located.mount, entry) };
-    if (await serveThumbnail(context.thumbnails, located, offered, request, response, { signal, caller })) return;
+    if (await serveThumbnail(context.thumbnails, located, offered, request, response, call)) return;
   }
   const driver = await located.mount.driver();
+  await mayAnswer();
   if (asked.route === 'p' && !canProxy(snapshot, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(snapshot, located.mount, path);
   if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(snapshot, located.mount, name))) return redirect(response, elsewhere);
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
   const direct = isDirect ? await directLink(context.links, driver, located, path, linkOptionsOf(asked.call)) : undefined;
+  if (direct) await mayAnswer();
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
   const { accelAddress } = asked;
-  if (isFromProxy && accelAddress && (await handOver(driver, located, name, request, response, { signal, caller }, accelAddress))) return;
-  await sendFile(driver, located, name, request, response, { signal, caller });
+  if (isFromProxy && accelAddress && (await handOver(driver, located, name, request, response, call, accelAddress))) return;
+  await sendFile(driver, located, name, request, response, call);
 }
 
 /** Checks the signature before anything about the path is told. @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND */
@@ -96,6 +106,7 @@ async function sendFile(
   if (await sendRange(driver, path, name, request, response, call)) return;
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, call);
+    await call.mayAnswer();
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     const etag = etagOf(entry);
     const headers = fileHeaders(entry, name, etag);
@@ -139,6 +150,7 @@ async function handOver(
 ): Promise<boolean> {
   if (request.method !== 'GET' || !supports(driver, 'findOnHost') || isConditional(request)) return false;
   const { entry, hostPath } = await driver.findOnHost(path, call).catch(asNoFile);
+  await call.mayAnswer();
   const address = accelAddress(hostPath);
   if (address === undefined) return false;
   // The proxy says by itself that it serves ranges.
@@ -175,6 +187,7 @@ async function sendWhole(
 ): Promise<void> {
   const content = await driver.read(path, undefined, call).catch(asNoFile);
   const { entry, whole } = content;
+  await call.mayAnswer();
   const headers = fileHeaders(entry, name, etagOf(entry));
   if (entry.sizeBytes !== undefined) headers['Content-Length'] = String(entry.sizeBytes);
   response.writeHead(200, headers);
@@ -202,6 +215,7 @@ async function sendRange(
   try {
     const content = await driver.read(path, asked, { ...call, signal: reading.signal });
     const { entry } = content;
+    await call.mayAnswer();
     const etag = etagOf(entry);
     const ranges = entry.sizeBytes === undefined ? undefined : rangesFor(request, entry.sizeBytes, entry, etag);
     const [range] = ranges === 'unsatisfiable' ? [] : (ranges ?? []);
@@ -239,7 +253,10 @@ async function sendParts(
     for (const [index, { preamble, range }] of plan.parts.entries()) {
       const content = await driver.read(path, { offsetBytes: range.start, lengthBytes: lengthOf(range) }, open);
       if (etagOf(content.entry) !== etag) throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
-      if (index === 0) begin();
+      if (index === 0) {
+        await call.mayAnswer();
+        begin();
+      }
       if (preamble !== '') response.write(preamble);
       await sendContent(response, content, lengthOf(range));
     }

@@ -12,6 +12,12 @@ const MAX_LOOKS = 3;
 /** Seconds for which a client may show the thumbnail without asking. */
 const FRESH_S = 60;
 
+/** Asked before anything of the file is told. */
+export interface Admission {
+  /** @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND: the link is good no more */
+  readonly mayAnswer: () => Promise<void>;
+}
+
 /** What may be shown small. */
 export interface OfferedThumbnail {
   /** Whether the file may be a picture that we can read. */
@@ -24,7 +30,7 @@ export interface OfferedThumbnail {
  * The thumbnail of a file, which the caller may read.
  *
  * @returns false, before anything is answered: the file has none
- * @throws what Thumbnails throws
+ * @throws what Thumbnails throws, and `asker.mayAnswer`
  */
 export async function serveThumbnail(
   thumbnails: Thumbnails,
@@ -32,12 +38,13 @@ export async function serveThumbnail(
   { isPicture, isThere }: OfferedThumbnail,
   request: IncomingMessage,
   response: ServerResponse,
-  asker: Asker,
+  asker: Asker & Admission,
 ): Promise<boolean> {
   const driver = await mount.driver();
   if (!supports(driver, 'thumbnail') && mount.thumbnails === undefined) return false;
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, asker);
+    await asker.mayAnswer();
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     if (!isThere(entry)) return false;
     const etag = `"thumb-${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"`;
@@ -49,6 +56,7 @@ export async function serveThumbnail(
     }
     try {
       const png = await thumbnails.get(mount, path, entry, isPicture, asker);
+      await asker.mayAnswer();
       response.writeHead(200, { ...headers, 'Content-Length': png.byteLength });
       response.end(request.method === 'HEAD' ? undefined : png);
       return true;

@@ -69,6 +69,11 @@ export interface WriteOptions extends CallOptions {
   /** What the content must hash to; CONTENT_CORRUPT otherwise. Upper-case digits are fine. */
   readonly expectedHashes?: Hashes | undefined;
   readonly beforePublish?: BeforePublish | undefined;
+  /**
+   * Passes a content on once more, as long as whoever sent it may by now: asked for where all of it was taken in before the storage has any, which may take
+   * hours for it. Drivers that hand a content to another storage give it on; others pass it over.
+   */
+  readonly whileAllowed?: ((content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined;
 }
 
 export interface PlaceOptions extends CallOptions {

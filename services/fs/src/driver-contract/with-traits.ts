@@ -22,7 +22,8 @@ export function withTraits(driver: StorageDriver, spoolFolder?: string): Storage
         if (!traits.needsSize || options.sizeBytes !== undefined) return write(file, content, options);
         const spooled = await spool(content, { signal: options.signal, caller: options.caller, folder: spoolFolder });
         try {
-          return await write(file, spooled.content, { ...options, sizeBytes: spooled.sizeBytes });
+          const allowed = options.whileAllowed?.(spooled.content) ?? spooled.content;
+          return await write(file, allowed, { ...options, sizeBytes: spooled.sizeBytes });
         } finally {
           await spooled.end();
         }

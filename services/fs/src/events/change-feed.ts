@@ -79,7 +79,7 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
   const take = async () => {
     const newest = await log.newest();
     if (clock() - readAt > MAX_SILENCE_MS) giveUpTo(newest);
-    for (const change of await log.since(heardUpTo)) {
+    for await (const change of log.since(heardUpTo)) {
       if (heard.has(change._id)) continue;
       heard.add(change._id);
       if (change.replica !== replica) onChange(change.paths);

@@ -2,6 +2,7 @@ import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
+import { relocatedAt } from '../domain/quota/quota.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
 import { withCopyRoom } from './copy-room.ts';
 import { listSource } from './list-source.ts';
@@ -73,7 +74,7 @@ async function place(placement: PlacementRun): Promise<void> {
   }
   const { operation } = await placement.ends();
   // Up to here everything is where it was, at least.
-  const remove = () => operation.snapshot.quotas.relocating(placesOfRun(placement), () => removeSources(placement));
+  const remove = () => operation.snapshot.quotas.relocating(relocatedAt(...placesOfRun(placement)), () => removeSources(placement));
   await countedIfFailed(placement, remove);
 }
 

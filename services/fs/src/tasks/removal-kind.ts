@@ -6,6 +6,7 @@ import type { Operation } from '../domain/changing/operations/operation.ts';
 import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
 import { mayHideMore } from '../domain/changing/operations/rights-of-now.ts';
+import { relocatedAt } from '../domain/quota/quota.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { sharedFor } from './shared-for.ts';
 import { untilOpen } from './until-open.ts';
@@ -116,7 +117,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     await run.assertLease();
     const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
     const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun, isPatient: true });
-    if (!(await operation.snapshot.quotas.relocating([folder], remove))) {
+    if (!(await operation.snapshot.quotas.relocating(relocatedAt(path), remove))) {
       stayed += 1;
       staying ??= name;
     }

@@ -7,6 +7,7 @@ import { decorated, operationsOf } from '../../driver-contract/complete-driver.t
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { cryptDriver } from '../../drivers/crypt/index.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { withMany } from '../../drivers/memory/with-many.ts';
 import { NO_QUOTAS, type Quotas } from '../quota/quota.ts';
@@ -336,11 +337,50 @@ describe('an upload', () => {
       expect(await store(3_000, now)).toEqual(['PERMISSION_DENIED', 'old']);
     });
 
-    it('is published for who still may, and one that was quick does not ask', async () => {
+    it('is published for who still may, also where the store was away for a moment, and one that was quick does not ask', async () => {
       expect(await store(3_000, async () => ({}))).toEqual(['stored', 'new']);
+      let asked = 0;
+      const away = async () => {
+        asked += 1;
+        if (asked === 1) throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
+        return {};
+      };
+      expect(await store(3_000, away)).toEqual(['stored', 'new']);
       expect(await store(1_000, disabled)).toEqual(['stored', 'new']);
     });
   });
+
+  it.each(['Slow', 'Crypt'])(
+    'of unknown size gets no name where a storage (%s) took long for what had been taken in, and its sender may no more',
+    async (kind) => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const store = createTestDriver('Slow');
+      const definition: DriverDefinition = {
+        ...store.definition,
+        async open(...given) {
+          const driver = await store.definition.open(...given);
+          const write: StorageDriver['write'] = async (file, content, options) => {
+            expect(options.sizeBytes).toBeGreaterThan(0);
+            vi.advanceTimersByTime(3_000);
+            return driver.write?.(file, content, options) ?? expect.fail('it takes no files');
+          };
+          return decorated({ ...operationsOf(driver), traits: { ...driver.traits, needsSize: true }, write });
+        },
+      };
+      const names = { filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base64' };
+      const sealed = { ...names, remote_path: '/s', encrypted_suffix: '.bin', password: 'a password' };
+      const crypt = { mount_path: '/c', driver: 'Crypt', addition: JSON.stringify(sealed) };
+      const storages = [{ mount_path: '/s', driver: 'Slow' }, ...(kind === 'Crypt' ? [crypt] : [])];
+      const memory = await openTree({ drivers: [definition, cryptDriver], storages });
+      const put = async (renewed: () => Promise<Operation>) => {
+        const upload = await beginUpload({ ...memory.operation(), renewed }, request(kind === 'Crypt' ? '/c/f' : '/s/f'));
+        return refusalOf(upload.store(bytesOf('text')));
+      };
+      expect((await put(() => Promise.reject(new AppError('UNAUTHENTICATED', 'logged out'))))[0]).toBe('UNAUTHENTICATED');
+      expect(await memory.everything('/s')).toEqual([]);
+    },
+  );
 
   it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
     const memory = await openTree({

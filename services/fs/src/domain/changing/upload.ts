@@ -23,6 +23,7 @@ import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { callOf, type Operation, type OwnCall, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { patiently } from './operations/rights-of-now.ts';
 import { isDeep, SMALL_BYTES, type SmallFilesTarget, writeTogether } from './small-files.ts';
 
 /** What a client says of the file it sends. */
@@ -131,7 +132,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
           mayBeStored = true;
           stored = await storeSmall(now, whole, { overwrite, modifiedAt, ask, ...call });
         } else {
-          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish };
+          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, whileAllowed };
           stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
         }
       } catch (error) {
@@ -210,7 +211,8 @@ type SmallUpload = Pick<WriteOptions, 'overwrite' | 'modifiedAt'> & OwnCall & { 
 
 async function storeSmall({ driver, file }: UploadPlace, content: Uint8Array, { ask, ...upload }: SmallUpload): Promise<Stored> {
   if (!supports(driver, 'writeMany')) {
-    const entry = await driver.write(file, Readable.from([content]), { ...upload, sizeBytes: content.byteLength });
+    const how = { ...upload, sizeBytes: content.byteLength, beforePublish: () => ask(RENEW_MS) };
+    const entry = await driver.write(file, Readable.from([content]), how);
     return { driver, entry };
   }
   const { overwrite, modifiedAt, signal } = upload;
@@ -281,12 +283,12 @@ interface Asked {
   readonly password: string | undefined;
 }
 
-function askingAgain({ renewed }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
+function askingAgain({ renewed, signal }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
   let askedAtMs = allowedAtMs;
   return async (afterMs) => {
     if (!renewed || performance.now() - askedAtMs < afterMs) return;
     askedAtMs = performance.now();
-    const operation = await renewed();
+    const operation = await patiently(renewed, signal);
     requireUpload(operation, path);
     if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
   };

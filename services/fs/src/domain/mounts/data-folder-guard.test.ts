@@ -2,9 +2,20 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError } from '@wharf/errors';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { localDriver } from '../../drivers/local/index.ts';
 import { guardDataFolder, markDataFolder } from './data-folder-guard.ts';
+
+/** Folders whose names were read all at once. */
+const readWhole = vi.hoisted((): unknown[] => []);
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<typeof import('node:fs/promises')>();
+  const readdir = (folder: string, options: object) => {
+    readWhole.push(folder);
+    return real.readdir(folder, options);
+  };
+  return { ...real, readdir };
+});
 
 let top: string;
 let data: string;
@@ -70,6 +81,11 @@ describe('a local storage of a replica that shares no data folder with another o
 
   it.each(['one', 'one/store', 'one/store/not-there', '.'])('may not show %s of the other', async (folder) => {
     await expect(openElsewhere(folder)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('is looked through some names at a time', async () => {
+    await openElsewhere('apart');
+    expect(readWhole).not.toContain(join(top, 'machine', 'apart'));
   });
 
   it.each(['one/files', 'one/files/mine', 'apart'])('may show %s', async (folder) => {

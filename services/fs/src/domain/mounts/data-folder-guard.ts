@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
+import { access, mkdir, opendir, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
@@ -11,6 +11,7 @@ const MARKER_TEXT = 'This folder is for Wharf itself. No storage shows it.\n';
 const FILES_FOLDER = 'files';
 /** Folders right below a storage's that are looked at for a marker. */
 const MAX_LOOKED_AT = 1_000;
+const NAMES_AT_A_TIME = 256;
 
 /** Makes a folder known as a data folder to every fs that sees it. */
 export async function markDataFolder(dataFolder: string): Promise<void> {
@@ -62,11 +63,22 @@ async function showsMarked(real: string): Promise<boolean> {
     if (await isMarked(at)) return at === real || basename(inner) !== FILES_FOLDER;
     if (dirname(at) === at) break;
   }
-  // What cannot be read is not shown either.
-  const entries = await readdir(real, { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory()).slice(0, MAX_LOOKED_AT);
-  const marks = await Promise.all(folders.map(({ name }) => isMarked(join(real, name))));
+  const marks = await Promise.all((await foldersIn(real)).map((name) => isMarked(join(real, name))));
   return marks.includes(true);
+}
+
+/** The first folders in one, which may have hundreds of thousands of names: some are read at a time. */
+async function foldersIn(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  try {
+    for await (const entry of await opendir(folder, { bufferSize: NAMES_AT_A_TIME })) {
+      if (entry.isDirectory()) found.push(entry.name);
+      if (found.length === MAX_LOOKED_AT) break;
+    }
+  } catch {
+    // What cannot be read is not shown either.
+  }
+  return found;
 }
 
 function isMarked(folder: string): Promise<boolean> {

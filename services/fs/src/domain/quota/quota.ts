@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isYounger } from '@wharf/pace';
-import { isWithin, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { createSharedWork } from '../../driver-contract/shared-work.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import type { Actor } from '../access/permissions.ts';
@@ -89,6 +89,21 @@ export interface Limit {
   readonly basePath: VirtualPath;
 }
 
+/** Entries of one folder. */
+export interface Relocated {
+  readonly folder: VirtualPath;
+  /** Absent: all of them. */
+  readonly names?: Iterable<string>;
+}
+
+/** Entries by their paths, each in a folder of its own. */
+export function relocatedAt(...paths: readonly VirtualPath[]): Relocated[] {
+  return paths.map((path) => {
+    const name = baseName(path);
+    return { folder: parentPath(path), ...(name !== undefined && { names: [name] }) };
+  });
+}
+
 /** Keeps what users store below their base paths within their quotas. */
 export interface Quotas {
   /** Whether somebody has a quota at all. */
@@ -112,10 +127,10 @@ export interface Quotas {
   /** Something was removed: there may be more room than is known. */
   freed(actor: Actor): Promise<void>;
   /**
-   * Does work that gives entries at, below or into these paths other places. What is counted meanwhile is not believed, for anybody whose
-   * files it may concern.
+   * Does work that gives these entries, or what comes to their names, other places. What is counted meanwhile is not believed, for anybody whose files it may
+   * concern.
    */
-  relocating<Result>(paths: readonly VirtualPath[], work: () => Promise<Result>): Promise<Result>;
+  relocating<Result>(entries: readonly Relocated[], work: () => Promise<Result>): Promise<Result>;
   /** A move by copying failed at, below or into these paths: so much may be there twice, and is counted before the next claim. */
   uncounted(paths: readonly VirtualPath[], atMostBytes: number): Promise<void>;
   /** Adds something up. @returns undefined where entries were moved meanwhile: then the sum may lack some */
@@ -212,9 +227,9 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
     async freed(actor) {
       if (limits.has(actor.id)) await ledger.age(actor.basePath);
     },
-    relocating: (paths, work) => relocating(ledger, concerned(limits, paths), work),
+    relocating: (entries, work) => relocating(ledger, concerned(limits, entries), work),
     async uncounted(paths, atMostBytes) {
-      for (const owner of concerned(limits, paths)) await ledger.forget(owner, atMostBytes);
+      for (const owner of concerned(limits, relocatedAt(...paths))) await ledger.forget(owner, atMostBytes);
     },
     async undisturbed(actor, sum) {
       const before = await ledger.relocations(actor.basePath);
@@ -224,10 +239,24 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
   });
 }
 
-/** Base paths above or below any of these paths. */
-function concerned(limits: ReadonlyMap<number, Limit>, paths: readonly VirtualPath[]): VirtualPath[] {
+/** Base paths above, at or below any of these entries: of all that lie in one folder those alone whose entries they are, for each costs a write. */
+function concerned(limits: ReadonlyMap<number, Limit>, entries: readonly Relocated[]): VirtualPath[] {
+  if (limits.size === 0) return [];
   const bases = new Set([...limits.values()].map(({ basePath }) => basePath));
-  return [...bases].filter((base) => paths.some((path) => isWithin(base, path) || isWithin(path, base)));
+  const places = entries.map(({ folder, names }) => ({ folder, names: names && new Set(Iterator.from(names).map(folded)) }));
+  return [...bases].filter((base) =>
+    places.some(({ folder, names }) => {
+      if (isWithin(base, folder)) return true;
+      if (!isWithin(folder, base)) return false;
+      const [name = ''] = base.slice(folder === '/' ? 1 : folder.length + 1).split('/', 1);
+      return names === undefined || names.has(folded(name));
+    }),
+  );
+}
+
+/** A disk may take another spelling for the same name. */
+function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }
 
 async function relocating<Result>(ledger: QuotaLedger, owners: readonly VirtualPath[], work: () => Promise<Result>): Promise<Result> {

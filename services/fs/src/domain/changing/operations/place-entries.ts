@@ -1,6 +1,7 @@
 import { createPace } from '@wharf/pace';
-import type { VirtualPath } from '@wharf/paths';
+import { nameAt, type VirtualPath } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
+import type { Relocated } from '../../quota/quota.ts';
 import { resolvePath } from '../../snapshot/snapshot.ts';
 import { callerOf, type Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
@@ -33,21 +34,32 @@ export async function placeEntries(
     for (const { length } of request.names) share.take(PLAN_BYTES.placed(from.length + length, to.length + length));
     const items = await planPlacement(operation, request, verb);
     if (verb === 'copy') await placeItems(operation, now, items, verb, queue);
-    else await moveItems(operation, now, [from, to], items, queue);
+    else {
+      const names = items.map(({ source }) => nameAt(source));
+      await moveItems(operation, now, [{ folder: from, names }, goingTo(to, items)], items, queue);
+    }
   } finally {
     share.leave();
   }
 }
 
-/** Moves entries that are planned. @param now from the beginning of the call. @param folders what they come from and go to */
+/** As many names as a call may give; a move of all files below a folder may have a million, which are not looked at one by one. */
+const MOST_NAMES = 10_000;
+
+/** Where entries that are planned get their names. */
+export function goingTo(folder: VirtualPath, items: readonly Item[]): Relocated {
+  return { folder, ...(items.length <= MOST_NAMES && { names: items.map(({ target }) => nameAt(target)) }) };
+}
+
+/** Moves entries that are planned. @param now from the beginning of the call. @param places what they come from and go to */
 export function moveItems(
   operation: Operation,
   now: RightsOfNow,
-  folders: readonly VirtualPath[],
+  places: readonly Relocated[],
   items: readonly Item[],
   queue: QueueItems,
 ): Promise<void> {
-  return operation.snapshot.quotas.relocating(folders, () => placeItems(operation, now, items, 'move', queue));
+  return operation.snapshot.quotas.relocating(places, () => placeItems(operation, now, items, 'move', queue));
 }
 
 async function placeItems(

@@ -9,7 +9,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { callerOf, nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
-import { moveItems, type QueueItems } from './place-entries.ts';
+import { goingTo, moveItems, type QueueItems } from './place-entries.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { requireNoGuard } from './require-no-guard.ts';
@@ -45,12 +45,12 @@ interface WalkedFile {
  * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many) | OVERLOADED
  */
 export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems, enter = PLANS): Promise<number> {
-  const folders = [request.src_dir, request.dst_dir].map((folder) => resolvePath(operation.actor, folder));
-  const now = rightsOfNow(operation, folders);
+  const [source, target] = [resolvePath(operation.actor, request.src_dir), resolvePath(operation.actor, request.dst_dir)];
+  const now = rightsOfNow(operation, [source, target]);
   const share = enter(callerOf(operation));
   try {
     const items = await planRecursiveMove(operation, request, share);
-    await moveItems(operation, now, folders, items, queue);
+    await moveItems(operation, now, [{ folder: source }, goingTo(target, items)], items, queue);
     return items.length;
   } finally {
     share.leave();

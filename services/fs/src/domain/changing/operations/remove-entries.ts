@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { parentPath, type VirtualPath } from '@wharf/paths';
+import { nameAt, parentPath, type VirtualPath } from '@wharf/paths';
 import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -84,7 +84,8 @@ async function removeNames(operation: Operation, directory: VirtualPath, names: 
     await requireAllSeen(operation, one);
   }
   // What is removed may go to a bin that is counted too.
-  await snapshot.quotas.relocating([directory], () => removeAll(operation, now, doomed, queue));
+  const entries = { folder: directory, names: doomed.map(({ path }) => nameAt(path)) };
+  await snapshot.quotas.relocating([entries], () => removeAll(operation, now, doomed, queue));
 }
 
 /** Whether the caller may remove entries of a folder at all. @throws AppError PERMISSION_DENIED */

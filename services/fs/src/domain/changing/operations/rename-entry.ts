@@ -1,5 +1,6 @@
 import { baseName, childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
+import { relocatedAt } from '../../quota/quota.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { callOf, nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
@@ -43,5 +44,7 @@ export async function renameEntry(
   const looked = { source: path, target, entry: found.entry, from, to };
   const current = await mayStillRename(operation, now, looked);
   const item: Item = { ...looked, conflict: request.overwrite ? conflictAt(current, target) : 'refuse' };
-  await snapshot.quotas.relocating([path, target], () => renameItem(current, item, { queue, mayStill: whileRenamed(now, looked) }));
+  await snapshot.quotas.relocating(relocatedAt(path, target), () =>
+    renameItem(current, item, { queue, mayStill: whileRenamed(now, looked) }),
+  );
 }

@@ -62,7 +62,8 @@ export async function renameAll(
   const steps = inOrder(await checkedRenamings(operation, folder, renamings, slot), slot);
   const freed = new Set(steps.map(({ from }) => slot(from)));
   const isFree = steps.every(({ to }) => !freed.has(slot(to)));
-  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, now, folder, steps, isFree ? queue : undefined));
+  const entries = { folder: folder.path, names: steps.flatMap(({ from, to }) => [from, to]) };
+  await operation.snapshot.quotas.relocating([entries], () => takeSteps(operation, now, folder, steps, isFree ? queue : undefined));
 }
 
 async function takeSteps(

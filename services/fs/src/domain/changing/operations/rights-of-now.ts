@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { callOf, type Operation, type OwnCall } from './operation.ts';
 
 /** After so long within one call, or one step of it, in milliseconds, its login, rights and rules are asked for again. */
@@ -32,7 +33,7 @@ export function rightsOfNow(operation: Operation, paths: readonly VirtualPath[])
 }
 
 /** An hour's work, of which all may have to go back, does not end because the store is away for a moment: it waits. */
-async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal): Promise<Operation> {
+export async function patiently(renewed: () => Promise<Operation>, signal: AbortSignal): Promise<Operation> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await renewed();
@@ -75,8 +76,17 @@ export function changeCallOf(operation: Operation): OwnCall {
 async function requireUnchanged(operation: Operation): Promise<void> {
   if (!operation.renewed) return;
   const now = await patiently(operation.renewed, operation.signal);
-  if (isDeepStrictEqual(now.actor, operation.actor) && areSameRules(now.snapshot.rules.records, operation.snapshot.rules.records)) return;
-  throw new AppError('OVERLOADED', 'the storage is busy, try again in a moment');
+  if (!isDeepStrictEqual(now.actor, operation.actor)) throw busy();
+  requireSameRules(now.snapshot, operation.snapshot);
+}
+
+/** @throws AppError OVERLOADED: whoever asks again is told what holds now */
+export function requireSameRules(now: Snapshot, before: Snapshot): void {
+  if (!areSameRules(now.rules.records, before.rules.records)) throw busy();
+}
+
+function busy(): AppError {
+  return new AppError('OVERLOADED', 'the storage is busy, try again in a moment');
 }
 
 /** All calls that wait compare the same two lists, which may have thousands of rules. */
