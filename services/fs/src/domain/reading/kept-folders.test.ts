@@ -52,8 +52,7 @@ it('when memory is short all folders are forgotten, and others are kept after th
 it('many folders are forgotten at once without a list of them, of which each would be taken from its front', async () => {
   const kept = createKeptFolders();
   const entries = await readListedEntries(named(1, String));
-  for (let index = 0; index < 2_000; index += 1)
-    kept.keep(`1 /${index}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  for (let index = 0; index < 2_000; index += 1) kept.keep(`1 /${index}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
   const shift = vi.spyOn(Array.prototype, 'shift');
   let longest = 0;
   shift.mockImplementation(function (this: unknown[]) {
