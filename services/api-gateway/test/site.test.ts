@@ -129,7 +129,9 @@ describe('calls from pages of other origins (C22)', () => {
     for (const path of ['/api/fs/list', '/api/fs/put', '/api/no/such/route']) {
       const answer = await preflight(path, PAGE);
       expect([answer.status, answer.body.length, answer.headers['access-control-allow-origin']]).toEqual([204, 0, PAGE]);
-      expect(answer.headers['access-control-allow-headers']).toMatch(/Authorization.*Content-Type.*File-Path/);
+      expect(answer.headers['access-control-allow-headers']).toMatch(
+        /Authorization.*Content-Type.*File-Path.*If-Match.*If-None-Match.*If-Unmodified-Since/,
+      );
       expect(answer.headers['access-control-allow-methods']).toContain('PUT');
     }
     const me = await gateway.request({ path: '/api/me', headers: { Origin: PAGE } });

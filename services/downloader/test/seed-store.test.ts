@@ -62,6 +62,20 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
   expect(seeded && (await seeds.end(seeded))).toBe(false);
   const givenUpSince = await seeds.takeDue('aria2', at(80_000), at(90_000));
   expect(givenUpSince && (await seeds.end(givenUpSince))).toBe(true);
+  // While its folder is removed it is not tried again, also where its keeper ends over that.
+  await seeds.giveUp({ taskId: 'task-7', tool: 'aria2', toolId: 'g', toolsDir, removeAt: at(1_000) });
+  const going = await seeds.takeDue('aria2', at(2_000), at(3_000));
+  expect(going && (await seeds.beginRemoval(going))).toBe(true);
+  expect(await seeds.takeBack('task-7')).toBe(false);
+  const goingOn = await seeds.takeDue('aria2', at(3_000), at(4_000));
+  expect(goingOn && (await seeds.beginRemoval(goingOn))).toBe(true);
+  expect(goingOn && (await seeds.end(goingOn))).toBe(true);
+  expect(await seeds.takeBack('task-7')).toBe(true);
+  // And what was taken back keeps its folder.
+  await seeds.giveUp({ taskId: 'task-8', tool: 'aria2', toolId: 'h', toolsDir, removeAt: at(1_000) });
+  const late = await seeds.takeDue('aria2', at(2_000), at(3_000));
+  expect(await seeds.takeBack('task-8')).toBe(true);
+  expect(late && (await seeds.beginRemoval(late))).toBe(false);
   // One that waits longer, but not where it was noted anew since it was taken.
   await seeds.add({ taskId: 'task-6', tool: 'aria2', toolId: 'f', toolsDir, removeAt: at(1_000) });
   expect(await seeds.takeDue('aria2', at(2_000), at(3_000))).toMatchObject({ _id: 'task-6' });

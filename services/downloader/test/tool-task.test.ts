@@ -6,6 +6,7 @@ import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { seal } from '@wharf/service-kit';
+import { postponedMs } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { downloadInput } from '../src/domain/download-input.ts';
@@ -36,6 +37,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   let onBegin = async () => {};
   let lastId = 0;
   let isConfigured = true;
+  let isGoing = false;
   const tool: ExternalTool = {
     name: 'aria2',
     kinds: new Set(['magnet'] as const),
@@ -80,7 +82,11 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
         init: async () => {},
         add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
         giveUp: async ({ toolId }) => void seeding.push(`give up ${toolId}`),
-        takeBack: async (taskId) => void seeding.push(`take back ${taskId}`),
+        async takeBack(taskId) {
+          seeding.push(`take back ${taskId}`);
+          return !isGoing;
+        },
+        beginRemoval: async () => true,
         endNow: async (taskId) => void seeding.push(`end ${taskId}`),
         leaveFile: async () => false,
         takeDue: async () => undefined,
@@ -134,6 +140,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     moveTo(root: string) {
       tasks = tasksIn(root);
       return toolFolder(root, 'aria2', 'task-1').path;
+    },
+    /** What an earlier attempt left is being removed, or is no more. */
+    removing(isSo: boolean) {
+      isGoing = isSo;
     },
     takeOutOfSettings() {
       isConfigured = false;
@@ -358,7 +368,7 @@ it.each([
   ['by its id', true, 'id-1'],
   ['whose id nobody heard', false, ''],
 ])('what ends while its tool is away, %s, is left to be taken out later, unless it is tried again', async (_, choosesIds, toolId) => {
-  const { tool, seeding, duringAdd, run, drop, folder } = openDownload(choosesIds);
+  const { tool, seeding, duringAdd, run, drop, removing, folder } = openDownload(choosesIds);
   duringAdd(() => Promise.reject(new Error('away')));
   const { remove, removeFrom } = tool;
   Object.assign(tool, { remove: () => Promise.reject(new Error('away')), removeFrom: () => Promise.reject(new Error('away')) });
@@ -369,6 +379,10 @@ it.each([
   Object.assign(tool, { remove, removeFrom });
   duringAdd(async () => {});
   await writeFile(join(folder, 'film'), 'a film');
+  // While its folder is being removed nothing is begun in it.
+  removing(true);
+  expect(await run().catch(postponedMs)).toBeGreaterThan(0);
+  removing(false);
   await run();
   expect(seeding.at(-1)).toBe('take back task-1');
 });

@@ -40,35 +40,49 @@ export function createChanges({ folder, listing, selection, setClipboard }: Chan
       await listing.refresh();
     }
   };
+  /** Chooses what is new in a folder, unless another one is shown by now. */
+  const choose = (inside: string, names: readonly string[]): boolean => {
+    const isShown = folder() === inside;
+    if (isShown) selection.choose(names);
+    return isShown;
+  };
 
   return {
-    makeFolder: (name: string) =>
-      change(async () => {
-        await call('/api/fs/mkdir', { path: joinPath(folder(), name) });
-        selection.choose([name]);
-      }),
+    makeFolder(name: string) {
+      const inside = folder();
+      return change(async () => {
+        await call('/api/fs/mkdir', { path: joinPath(inside, name) });
+        choose(inside, [name]);
+      });
+    },
     /** An empty text, which is opened to be written. */
     makeFile: async (name: string) => {
-      const path = joinPath(folder(), name);
+      const inside = folder();
+      const path = joinPath(inside, name);
       const headers = { 'File-Path': encodePath(path), 'Content-Type': 'text/plain; charset=utf-8', Overwrite: 'false' };
       if (!(await change(() => putText(headers, '')))) return;
-      selection.choose([name]);
-      openFile(folder(), name);
+      if (choose(inside, [name])) openFile(inside, name);
     },
     /** @param changes each from the name it has to the name it gets */
-    renameMany: (changes: readonly { readonly from: string; readonly to: string }[]) =>
-      change(async () => {
+    renameMany(changes: readonly { readonly from: string; readonly to: string }[]) {
+      const inside = folder();
+      return change(async () => {
         await call('/api/fs/batch_rename', {
-          src_dir: folder(),
+          src_dir: inside,
           rename_objects: changes.map(({ from, to }) => ({ src_name: from, new_name: to })),
         });
-        selection.choose(changes.map(({ to }) => to));
+        choose(
+          inside,
+          changes.map(({ to }) => to),
+        );
         notify(t('renamedMany', { n: changes.length }));
-      }),
-    rename: (from: string, to: string) =>
+      });
+    },
+    /** @param inside the folder that the entry is in: another one may be shown by now */
+    rename: (inside: string, from: string, to: string) =>
       change(async () => {
-        await call('/api/fs/rename', { path: joinPath(folder(), from), name: to });
-        selection.choose([to]);
+        await call('/api/fs/rename', { path: joinPath(inside, from), name: to });
+        choose(inside, [to]);
       }),
     remove: async (entries: readonly Entry[]) => {
       const isAsked = await change(async () => {

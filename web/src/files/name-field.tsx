@@ -7,6 +7,8 @@ import type { Entry } from './sort-entries.ts';
 export function NameField(props: { desk: Desk; entry: Entry }): JSX.Element {
   let field!: HTMLInputElement;
   const { name, is_dir } = props.entry;
+  // It may be left because another folder is shown, which may have an entry of this name.
+  const inside = props.desk.folder();
   let isOver = false;
   const end = (isWanted: boolean) => {
     if (isOver) return;
@@ -15,7 +17,7 @@ export function NameField(props: { desk: Desk; entry: Entry }): JSX.Element {
     const list = field.closest<HTMLElement>('[role="grid"]');
     props.desk.setRenaming();
     list?.focus({ preventScroll: true });
-    if (isWanted && next !== '' && next !== name) void props.desk.rename(name, next);
+    if (isWanted && next !== '' && next !== name) void props.desk.rename(inside, name, next);
   };
   onMount(() => {
     field.focus();

@@ -121,7 +121,7 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
       }
     },
     addUnfinished(unfinished) {
-      const known = new Set(byId.values().map(({ session }) => session));
+      const known = new Set([...byId.values()].map(({ session }) => session));
       for (const { session, path, sizeBytes, receivedBytes, modifiedMs } of unfinished)
         if (!known.has(session)) insert(path, sizeBytes, { state: 'lost', session, sentBytes: receivedBytes, modifiedMs });
       options.onChange();

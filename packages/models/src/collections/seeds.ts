@@ -18,6 +18,8 @@ export const seeds = defineCollection(
     left_files: texts,
     /** Its task has ended, and all of its folder goes. */
     is_given_up: optional.flag,
+    /** That folder is being removed: until it is over the task is not tried again. */
+    is_going: optional.flag,
   },
   [{ tool: 1, remove_at: 1 }],
 );

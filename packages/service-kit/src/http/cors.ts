@@ -15,6 +15,7 @@ const API_HEADERS = [
   'Overwrite',
   'If-Match',
   'If-None-Match',
+  'If-Unmodified-Since',
   'Last-Modified',
   'Password',
   'X-File-Md5',

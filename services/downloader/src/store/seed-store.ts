@@ -16,8 +16,10 @@ export interface SeedStore {
   add(seed: Seed & { removeAt: Date | undefined }): Promise<void>;
   /** Notes a download that has ended, to be taken out when its tool is back, and all of its folder with it. @param toolId empty: nobody heard it */
   giveUp(download: Seed & { removeAt: Date }): Promise<void>;
-  /** One that was given up is tried again. */
-  takeBack(taskId: string): Promise<void>;
+  /** One that was given up is tried again. @returns false: not yet, as its folder is being removed */
+  takeBack(taskId: string): Promise<boolean>;
+  /** Nobody takes back a download that was given up until it ends. @returns whether it is as it was taken */
+  beginRemoval(seed: SeedRecord): Promise<boolean>;
   /** Its time is over at once, if it was noted. */
   endNow(taskId: string, now: Date): Promise<void>;
   /** Notes a file that is to be removed when the seeding ends; false when the seed is gone. */
@@ -32,6 +34,10 @@ export interface SeedStore {
 
 export function createSeedStore(connection: StoreConnection): SeedStore {
   const model = seedModelOf(connection);
+  const asTaken = ({ _id, left_files, is_given_up }: SeedRecord) => ({
+    ...{ _id, left_files },
+    is_given_up: is_given_up === true ? true : { $ne: true },
+  });
   return {
     async init() {
       await makeIndexes(model);
@@ -45,7 +51,11 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
       await model.updateOne({ _id: taskId }, { $set: seed, $setOnInsert: { left_files: [] } }, { upsert: true });
     },
     async takeBack(taskId) {
-      await model.deleteOne({ _id: taskId, is_given_up: true });
+      await model.deleteOne({ _id: taskId, is_given_up: true, is_going: { $ne: true } });
+      return (await model.exists({ _id: taskId, is_going: true })) === null;
+    },
+    async beginRemoval(seed) {
+      return (await model.updateOne(asTaken(seed), { $set: { is_going: true } })).matchedCount > 0;
     },
     async endNow(taskId, now) {
       await model.updateOne({ _id: taskId }, { $set: { remove_at: now } });
@@ -61,9 +71,8 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async postpone(taskId, again, until) {
       await model.updateOne({ _id: taskId, remove_at: again }, { $set: { remove_at: until } });
     },
-    async end({ _id, left_files, is_given_up }) {
-      const asTaken = { _id, left_files, is_given_up: is_given_up === true ? true : { $ne: true } };
-      return (await model.deleteOne(asTaken)).deletedCount > 0;
+    async end(seed) {
+      return (await model.deleteOne(asTaken(seed))).deletedCount > 0;
     },
   };
 }

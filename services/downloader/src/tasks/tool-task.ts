@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isMissing } from '@wharf/held-folders';
 import type { ServiceKit } from '@wharf/service-kit';
-import type { TaskCreator, TaskRun } from '@wharf/task-engine';
+import { postponed, type TaskCreator, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
@@ -60,6 +60,8 @@ export interface TransferParent {
 }
 
 const MINUTE_MS = 60_000;
+/** While what an earlier attempt left is removed, a download waits for so long at a time, in milliseconds. */
+const REMOVAL_MS = 2_000;
 /** A tool is told for so long that a download ends or pauses, in milliseconds: one of a metalink has hundreds of parts, and others wait for the place. */
 const END_MS = 20_000;
 
@@ -111,7 +113,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       const folder = toolFolder(toolsDir, tool.name, run.id);
       const saved = await withinRoot(toolsDir, run, tool, before);
       let toolId = saved?.toolId ?? '';
-      if (saved && !saved.isHandedOver) await seeds.takeBack(run.id);
+      if (saved && !saved.isHandedOver && !(await seeds.takeBack(run.id)))
+        throw postponed('waits until what was left of it is removed', REMOVAL_MS);
       if (!saved?.isFinished) {
         try {
           toolId = await followTool(options, run, tool, folder, toolId, async (next) => {

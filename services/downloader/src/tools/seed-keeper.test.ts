@@ -16,7 +16,7 @@ it('ends with the torrent that it asks for, however many of a tool that is away 
   const nobodyAsks = () => Promise.reject(new Error('nobody asks'));
   const seeds: SeedStore = {
     ...{ init: nobodyAsks, add: nobodyAsks, endNow: nobodyAsks, leaveFile: nobodyAsks, end: nobodyAsks },
-    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks },
+    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks, beginRemoval: nobodyAsks },
     takeDue: async (tool) =>
       tool === 'Transmission' && asked < 100
         ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] }
@@ -54,9 +54,15 @@ it.each([
   const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
   const seeds = {
     takeDue: async (tool: string) => (tool === 'aria2' ? due.pop() : undefined),
-    async end() {
-      tellEnded();
+    async beginRemoval() {
+      if (!isThere) tellEnded();
       return isThere;
+    },
+    async end() {
+      // Until then it is not taken back: whoever tries it again would have its folder.
+      expect(await readdir(join(dir.path, 'aria2'))).toEqual([]);
+      tellEnded();
+      return true;
     },
   } as unknown as SeedStore;
   const tools = { get: async () => ({ removeFrom: async (place: string) => void removed.push(place) }) } as unknown as Tools;

@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
+import type { SeedRecord } from '@wharf/models';
 import { unlessAborted } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
 import { takeOut } from './external-tool.ts';
-import { foldersOf } from './tool-folder.ts';
+import { foldersOf, type ToolFolder } from './tool-folder.ts';
 import { TOOL_NAMES, type Tools } from './tools.ts';
 
 /**
@@ -66,8 +67,7 @@ export function createSeedKeeper(options: {
         // It is due again where this process ends meanwhile.
         await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path, stopped.signal));
         for (const each of all) for (const name of seed.left_files) await each.removeResult(name);
-        // Whoever tries the download again meanwhile has its folder.
-        if ((await seeds.end(seed)) && seed.is_given_up) for (const each of all) await each.remove();
+        await (seed.is_given_up ? endGivenUp(seeds, seed, all) : seeds.end(seed));
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');
       }
@@ -91,4 +91,14 @@ export function createSeedKeeper(options: {
       await Promise.all(looking.values());
     },
   };
+}
+
+/** Removes what is left of a download. Whoever tries it again meanwhile has its folder, or waits until that is gone. */
+async function endGivenUp(seeds: SeedStore, seed: SeedRecord, folders: readonly ToolFolder[]): Promise<void> {
+  if (!(await seeds.beginRemoval(seed))) return;
+  try {
+    for (const folder of folders) await folder.remove();
+  } finally {
+    await seeds.end(seed);
+  }
 }

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { type Leave, readUntilLeft } from './lane.ts';
-import type { Draft, Entry, FileContent, StorageDriver, WholeWrite, WriteOptions } from './storage-driver.ts';
+import type { Draft, Entry, FileContent, RemoveOptions, StorageDriver, WholeWrite, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
@@ -37,6 +37,15 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
   } = operations;
   const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
+  /** A change, and what it asks of its caller on its way. */
+  const changing = <Options extends Questions | undefined, Result>(
+    isTimed: boolean,
+    options: Options,
+    run: (options: Options) => Promise<Result>,
+  ) => {
+    const asking = notedQuestions(options);
+    return observed(observer, isTimed, () => run(asking.options), asking.isOwnFailure);
+  };
   return decorated({
     traits: operations.traits,
     stat: (path, options) => timed(() => driver.stat(path, options)),
@@ -49,11 +58,11 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
       ),
     close: operations.close,
     write: write && ((file, content, options) => observedWrite(observer, content, options, (...noted) => write(file, ...noted))),
-    makeDirectory: makeDirectory && ((path, options) => timed(() => makeDirectory(path, options))),
-    remove: remove && ((path, options) => untimed(() => remove(path, options))),
-    beginRemoval: beginRemoval && ((paths, options) => untimed(() => beginRemoval(paths, options))),
-    rename: rename && ((from, to, options) => timed(() => rename(from, to, options))),
-    copy: copy && ((from, to, options) => untimed(() => copy(from, to, options))),
+    makeDirectory: makeDirectory && ((path, options) => changing(true, options, (asking) => makeDirectory(path, asking))),
+    remove: remove && ((path, options) => changing(false, options, (asking) => remove(path, asking))),
+    beginRemoval: beginRemoval && ((paths, options) => changing(false, options, (asking) => beginRemoval(paths, asking))),
+    rename: rename && ((from, to, options) => changing(true, options, (asking) => rename(from, to, asking))),
+    copy: copy && ((from, to, options) => changing(false, options, (asking) => copy(from, to, asking))),
     link: link && ((file, options) => timed(() => link(file, options))),
     space: space && ((options) => timed(() => space(options))),
     // Pictures may come from another host: one that fails says nothing of the storage, and the file is read in its place.
@@ -213,13 +222,35 @@ interface Noted<Options> {
   readonly isOwnFailure: (error: unknown) => boolean;
 }
 
+/** Failures for which a storage is not to blame. */
+function createOwnFailures() {
+  let failure: unknown;
+  return {
+    note(error: unknown): never {
+      failure = error;
+      throw error;
+    },
+    isOwnFailure: (error: unknown) => error === failure,
+  };
+}
+
+type Questions = Pick<RemoveOptions, 'afterWaiting' | 'beforeStep'>;
+
+/** What a change asks, as for the rights of now: the store that knows them may be away, and the storage works. */
+function notedQuestions<Options extends Questions | undefined>(options: Options): Pick<Noted<Options>, 'options' | 'isOwnFailure'> {
+  const { note, isOwnFailure } = createOwnFailures();
+  const { afterWaiting, beforeStep } = options ?? {};
+  const asking = {
+    ...options,
+    ...(afterWaiting && { afterWaiting: () => afterWaiting().catch(note) }),
+    ...(beforeStep && { beforeStep: (removed: number) => beforeStep(removed).catch(note) }),
+  };
+  return { options: asking as Options, isOwnFailure };
+}
+
 /** The content of a write and what it asks, and whether an error is their own: the storage is not to blame for that. */
 function noted<Options extends Publishing>(content: AsyncIterable<Uint8Array>, options: Options): Noted<Options> {
-  let failure: unknown;
-  const note = (error: unknown) => {
-    failure = error;
-    throw error;
-  };
+  const { note, isOwnFailure } = createOwnFailures();
   const pass = async function* () {
     try {
       yield* content;
@@ -231,6 +262,6 @@ function noted<Options extends Publishing>(content: AsyncIterable<Uint8Array>, o
   return {
     content: pass(),
     options: beforePublish ? { ...options, beforePublish: () => beforePublish().catch(note) } : options,
-    isOwnFailure: (error) => error === failure,
+    isOwnFailure,
   };
 }

@@ -8,7 +8,7 @@ import { type Conflict, conflictAt } from '../domain/changing/operations/plan-pl
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
-import type { CallOptions, Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
 import { mayStill, type PlacementRun } from './placement-run.ts';
@@ -175,14 +175,14 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
   const places = placesOf(ends, run.input, entry.path);
   const { driver } = ends.to;
   requireRights(ends, places);
-  const call = { signal: run.signal, isPatient: true, afterWaiting: mayStill(placement, places) } as const;
   if (entry.kind !== 'file') {
     if (run.input.files) return;
     await placement.assertLease();
+    const call = { signal: run.signal, isPatient: true, afterWaiting: mayStill(placement, places) } as const;
     await placement.changing(driver, places.target, () => driver.makeDirectory(places.targetPlace, call));
     return;
   }
-  const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt, call);
+  const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt);
   if (outcome === 'left') {
     entry.left = true;
     placement.manifest.changed(position.chunk);
@@ -207,10 +207,10 @@ async function copyFile(
   entry: ManifestEntry,
   places: ReturnType<typeof placesOf>,
   isInDoubt: boolean,
-  call: CallOptions & { readonly signal: AbortSignal; readonly afterWaiting: () => Promise<void> },
 ): Promise<Entry | 'left'> {
   const { run } = placement;
   const conflict = conflictNow(ends, places, run.input.conflict);
+  const call = { signal: run.signal, isPatient: true, afterWaiting: mayStill(placement, places, conflict === 'replace') } as const;
   const from = { driver: ends.from.driver, path: places.sourcePlace };
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';

@@ -1,14 +1,25 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
+import { denied } from '../domain/access/permissions.ts';
 import { copyTogether } from '../domain/changing/copies-together.ts';
 import type { FileCopy } from '../domain/changing/copy-file.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import { conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape, type TakeRoom } from './manifest.ts';
-import { openEnds, type PlacementEnds, type PlacementInput, type placesOf, requireRights, type Verb } from './placement.ts';
+import {
+  openEnds,
+  type PlacementEnds,
+  type PlacementInput,
+  type PlacementRights,
+  type placesOf,
+  requireRights,
+  rightsFor,
+  type Verb,
+} from './placement.ts';
 import { sharedFor } from './shared-for.ts';
 
 /** What a placement has done, as it survives its worker. */
@@ -54,6 +65,8 @@ export interface PlacementRun {
   hasBegunCopying: boolean;
   /** What the files may take; a copy sets it before the first of them. */
   room: CopyRoom;
+  /** The rights and rules of a moment ago. */
+  rights(): Promise<PlacementRights>;
   /** Both ends, with the rights and rules of a moment ago. @throws as openEnds() */
   ends(): Promise<PlacementEnds>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
@@ -106,11 +119,12 @@ export async function beginPlacement(
     await run.saveCheckpoint({ ...settled, ...extent });
     savedAtMs = performance.now();
   };
-  const ends = sharedFor(ENDS_MS, async () => {
+  const rights = sharedFor(ENDS_MS, async () => {
     const operation = await operationOf(run);
     changes = operation.changes;
-    return openEnds(operation, run.input, verb);
+    return rightsFor(operation, run.input, verb);
   });
+  const ends = openedBy(rights, (now) => openEnds(now, run.input));
   const tell = (isSure: boolean, ...paths: readonly VirtualPath[]) => {
     toldAtMs = performance.now();
     const isKnown = isSure && isFirst && [...pending.values()].every(Boolean);
@@ -136,7 +150,7 @@ export async function beginPlacement(
     manifest,
     state,
     ...{ hasBegunCopying: false, room: ANY_ROOM },
-    ends,
+    ...{ rights, ends },
     assertLease: () => run.assertLease(),
     together: (copy) => {
       const mayPublishUntil = async () => {
@@ -168,9 +182,32 @@ export async function beginPlacement(
   };
 }
 
-/** Asked where something that was allowed has waited, or is about to get its name: the rights and rules of a moment ago, for this entry. */
-export function mayStill({ ends }: Pick<PlacementRun, 'ends'>, places: ReturnType<typeof placesOf>): () => Promise<void> {
-  return async () => requireRights(await ends(), places);
+/** What is opened by one answer is for all who ask while that is the answer. */
+function openedBy<Rights, Opened>(rights: () => Promise<Rights>, open: (rights: Rights) => Promise<Opened>): () => Promise<Opened> {
+  let last: { readonly rights: Rights; readonly opened: Promise<Opened> } | undefined;
+  return async () => {
+    const now = await rights();
+    if (last?.rights !== now) last = { rights: now, opened: open(now) };
+    return last.opened;
+  };
+}
+
+/**
+ * Asked where something that was allowed has waited, or is about to get its name: the rights and rules of a moment ago, for this entry. No storage is waited
+ * for: another one of the two may be away by then, and what is copied is there.
+ *
+ * @param replaces whether it takes the place of what is there: that may be guarded since
+ */
+export function mayStill(
+  { rights }: Pick<PlacementRun, 'rights'>,
+  places: ReturnType<typeof placesOf>,
+  replaces = false,
+): () => Promise<void> {
+  return async () => {
+    const now = await rights();
+    requireRights(now, places);
+    if (replaces && conflictAt(now.operation, places.target) !== 'replace') throw denied();
+  };
 }
 
 type Counts = Pick<PlacementRun, 'countBytes' | 'countUnsized' | 'countEntries'>;

@@ -41,17 +41,27 @@ export const placementShape = z.object({
 });
 export type PlacementInput = z.output<typeof placementShape>;
 
-/** One end of a transfer: a place of the tree in a storage that is open. */
-export interface PlacementEnd {
+/** One end of a transfer: a place of the tree. */
+interface PlannedEnd {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
+}
+
+/** The rights and rules of the moment, which let the transfer go on. */
+export interface PlacementRights {
+  readonly verb: Verb;
+  readonly operation: Operation;
+  readonly from: PlannedEnd;
+  readonly to: PlannedEnd;
+}
+
+/** The same in a storage that is open. */
+export interface PlacementEnd extends PlannedEnd {
   readonly driver: StorageDriver;
 }
 
 /** Both ends, and the rights and rules of the moment. */
-export interface PlacementEnds {
-  readonly verb: Verb;
-  readonly operation: Operation;
+export interface PlacementEnds extends PlacementRights {
   readonly from: PlacementEnd;
   readonly to: PlacementEnd & { readonly driver: TargetDriver };
   /** Other names that files get, by their paths. */
@@ -59,11 +69,11 @@ export interface PlacementEnds {
 }
 
 /**
- * Asks again for everything that was asked when the task was planned, and opens both ends.
+ * Asks again for everything that was asked when the task was planned. No storage is waited for.
  *
- * @throws AppError PERMISSION_DENIED | MOUNT_NOT_FOUND (a storage went) | UNSUPPORTED_OPERATION | STORAGE_UNAVAILABLE
+ * @throws AppError PERMISSION_DENIED | MOUNT_NOT_FOUND (a storage went)
  */
-export async function openEnds(operation: Operation, input: PlacementInput, verb: Verb): Promise<PlacementEnds> {
+export function rightsFor(operation: Operation, input: PlacementInput, verb: Verb): PlacementRights {
   const { snapshot, actor } = operation;
   const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
   // A move within one folder is a rename that takes long.
@@ -77,8 +87,15 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
   if (!input.files && !snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
   if (!input.files && verb === 'move') requireNoGuard(operation, source);
 
-  const from = await openEnd(operation, source, input.sourceStorage);
-  const to = await openEnd(operation, target, input.targetStorage);
+  const from = { path: source, located: locateIn(snapshot, source, input.sourceStorage) };
+  const to = { path: target, located: locateIn(snapshot, target, input.targetStorage) };
+  return { verb, operation, from, to };
+}
+
+/** Opens both ends. @throws AppError UNSUPPORTED_OPERATION | STORAGE_UNAVAILABLE */
+export async function openEnds({ verb, operation, ...ends }: PlacementRights, input: PlacementInput): Promise<PlacementEnds> {
+  const from = await openEnd(ends.from);
+  const to = await openEnd(ends.to);
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (verb === 'move' && !supports(from.driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
@@ -86,8 +103,7 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
   return { verb, operation, from, to: { ...to, driver }, names };
 }
 
-async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: number): Promise<PlacementEnd> {
-  const located = locateIn(snapshot, path, storage);
+async function openEnd({ path, located }: PlannedEnd): Promise<PlacementEnd> {
   return { path, located, driver: await located.mount.driver() };
 }
 
@@ -96,7 +112,7 @@ async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: numb
  *
  * @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */
-export function requireRights({ operation, verb }: PlacementEnds, { source, target }: ReturnType<typeof placesOf>): void {
+export function requireRights({ operation, verb }: PlacementRights, { source, target }: ReturnType<typeof placesOf>): void {
   const { actor, snapshot } = operation;
   if (snapshot.rules.records.length === 0) return;
   if (!snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();

@@ -6,12 +6,15 @@ import type { Operation } from '../domain/changing/operations/operation.ts';
 import { placeEntries } from '../domain/changing/operations/place-entries.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
+import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { openLimited } from '../domain/testing/limited-storage.ts';
 import { actor, vpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
+import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
 import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
+import { storageError } from '../driver-contract/storage-error.ts';
 import { MemoryDriver } from '../drivers/memory/driver.ts';
 import { placementKind } from './placement-kinds.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';
@@ -138,6 +141,57 @@ it.each(Object.entries(WAITS))('what a task copies gets no name where its user i
   const run = createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input));
   expect((await refusalOf(Promise.resolve(kind.run(run))))[0]).toEqual(DENIED[0]);
   expect(await memory.everything()).toEqual(['/d/file']);
+});
+
+it.each(Object.entries(WAITS).filter(([how]) => !how.includes('folder')))(
+  'a file that a task is to replace stays where it is guarded while its copy %s (C8)',
+  async (_how, waits) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = new MemoryDriver({});
+    const memory = await openLimited(decorated({ ...operationsOf(store), rename: undefined, ...waits(store) }));
+    await memory.put('/d/file', 'new');
+    await memory.put('/there', 'kept');
+    const operation = memory.operation(without('access_without_password'));
+    const guarded = createRuleBook([ruleRecord({ path: '/there', password: 'pw' })]);
+    const input = { source: '/d/file', target: '/there', sourceStorage: 1, targetStorage: 1, conflict: 'replace' } as const;
+    const startedAtMs = performance.now();
+    const kind = placementKind('copy', async ({ signal }) => {
+      const isLate = performance.now() - startedAtMs >= 3_000;
+      return { ...operation, signal, ...(isLate && { snapshot: { ...operation.snapshot, rules: guarded } }) };
+    });
+    const run = createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input));
+    expect((await refusalOf(Promise.resolve(kind.run(run))))[0]).toEqual(DENIED[0]);
+    expect(await memory.textOf('/there')).toBe('kept');
+  },
+);
+
+it('what a task has copied for long gets its name though the storage that it came from is away by then', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const target = createTestDriver('Slow');
+  const memory = await openStorages({
+    drivers: [target.definition],
+    storages: [{ mount_path: '/a' }, { mount_path: '/t', driver: 'Slow' }],
+  });
+  await memory.put('/a/file', 'a film');
+  const operation = memory.operation();
+  let isAway = false;
+  target.failWrites(() => {
+    isAway = true;
+    vi.advanceTimersByTime(3_000);
+    return false;
+  });
+  const input = { source: '/a/file', target: '/t/file', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' } as const;
+  const { mount } = locateIn(operation.snapshot, vpath('/a/file'), 1);
+  const driver = await mount.driver();
+  vi.spyOn(mount, 'driver').mockImplementation(async () => {
+    if (isAway) throw storageError('STORAGE_UNAVAILABLE');
+    return driver;
+  });
+  const kind = placementKind('copy', async ({ signal }) => ({ ...operation, signal }));
+  await kind.run(createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input)));
+  expect(await memory.textOf('/t/file')).toBe('a film');
 });
 
 it('what a task moved stays where it was when its user is disabled while the contents are compared', async () => {

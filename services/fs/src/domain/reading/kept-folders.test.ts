@@ -1,6 +1,6 @@
 import { forgetCaches } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { countWork } from '../testing/count-work.ts';
 import { usedBytes } from '../testing/used-bytes.ts';
@@ -47,6 +47,22 @@ it('when memory is short all folders are forgotten, and others are kept after th
   keep('1 /a/b');
   kept.forget(['/a' as VirtualPath]);
   expect(kept.get('1 /a/b')).toBeUndefined();
+});
+
+it('many folders are forgotten at once without a list of them, of which each would be taken from its front', async () => {
+  const kept = createKeptFolders();
+  const entries = await readListedEntries(named(1, String));
+  for (let index = 0; index < 2_000; index += 1) kept.keep(`1 /${index}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  const shift = vi.spyOn(Array.prototype, 'shift');
+  let longest = 0;
+  shift.mockImplementation(function (this: unknown[]) {
+    longest = Math.max(longest, this.length);
+    return this.splice(0, 1)[0];
+  });
+  forgetCaches();
+  shift.mockRestore();
+  expect(longest).toBeLessThan(100);
+  expect(kept.get('1 /1999')).toBeUndefined();
 });
 
 it('the ways to deep folders count in what is kept', () => {

@@ -63,7 +63,8 @@ export function createKeptFolders(): KeptFolders {
     new LRUCache<string, KeptNames | KeptEntries>({
       maxSize: MAX_KEPT_BYTES,
       sizeCalculation: (value, key) => bytesOf(value) + PATH_BYTES * key.length + wayBytes(key),
-      disposeAfter: (_value, key) => unplace(key),
+      // What is told of after the removal is gathered before: of all at once, by a list that takes a second to go through.
+      dispose: (_value, key, reason) => reason === 'set' || unplace(key, false),
     }),
   );
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
@@ -76,8 +77,8 @@ export function createKeptFolders(): KeptFolders {
     if (keys) keys.add(key);
     else places.set(at, new Set([key]));
   };
-  const unplace = (key: string): void => {
-    if (kept.has(key) || loading.has(key)) return;
+  const unplace = (key: string, isKept = kept.has(key)): void => {
+    if (isKept || loading.has(key)) return;
     const at = treePathOf(key);
     const keys = places.get(at);
     keys?.delete(key);
@@ -87,6 +88,7 @@ export function createKeptFolders(): KeptFolders {
     kept.set(key, value);
     // What is too big is not kept.
     if (kept.has(key)) place(key);
+    else unplace(key, false);
   };
   const dropLoading = (key: string): void => {
     if (loading.delete(key)) unplace(key);

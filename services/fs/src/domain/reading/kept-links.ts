@@ -42,7 +42,8 @@ export function createKeptLinks(clock: () => number): KeptLinks {
       max: MAX_KEPT,
       maxSize: MAX_KEPT_BYTES,
       sizeCalculation: ({ link }, path) => LINK_BYTES + link.url.length + PATH_BYTES * path.length + wayBytes(path),
-      disposeAfter: (_link, path) => kept.has(path) || paths.delete(path),
+      // As of kept folders.
+      dispose: (_link, path, reason) => reason === 'set' || paths.delete(path),
     }),
   );
   let changes = 0;
@@ -58,6 +59,7 @@ export function createKeptLinks(clock: () => number): KeptLinks {
       if (changes === before && !link.isForClient && link.expiresAt && isFresh(link.expiresAt)) {
         kept.set(path, { driver: new WeakRef(driver), link, expiresAt: link.expiresAt });
         if (kept.has(path)) paths.set(path, path);
+        else paths.delete(path);
       }
       return link;
     },

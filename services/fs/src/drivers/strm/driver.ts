@@ -126,7 +126,10 @@ class StrmDriver implements StorageDriver {
     if (directory !== MOUNT_ROOT && !(await this.#isFolder(directory, options))) throw storageError('NOT_A_DIRECTORY');
     const share = this.#room.enter();
     try {
-      const { sources } = await this.#sourcesIn(directory, options, { onHeld: (entry) => share.take(listedBytes(entry), OBJECTS_BYTES) });
+      const { sources } = await this.#sourcesIn(directory, options, {
+        onHeld: (entry) => share.take(listedBytes(entry), OBJECTS_BYTES),
+        onAnew: () => share.leave(),
+      });
       const shown = await shownNames([...sources.values()], this.#settings, options.signal);
       this.#known.set(directory, shown);
       const signer = await this.#signer();
@@ -252,14 +255,15 @@ class StrmDriver implements StorageDriver {
   /**
    * What is in a folder; of several that have an entry of one name, the first one's.
    *
-   * @param how.bound where there are more entries than `most`, those that decide are held
+   * @param how.bound where there are more entries than `most`, those that decide are held. @param how.onAnew what was held is let go of, and all listed anew
    * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY; what onHeld throws
    */
   async #sourcesIn(
     folder: MountPath,
     options: CallOptions,
-    { bound, onHeld }: { readonly bound?: Bound; readonly onHeld?: (entry: Entry) => void },
+    how: { readonly bound?: Bound; readonly onHeld?: (entry: Entry) => void; readonly onAnew?: () => void },
   ): Promise<{ readonly sources: ReadonlyMap<EntryName, Source>; readonly isWhole: boolean }> {
+    const { bound, onHeld } = how;
     const sources = new Map<EntryName, Source>();
     const places = this.#placesOf(folder);
     const below = this.#inside(folder);
@@ -294,7 +298,9 @@ class StrmDriver implements StorageDriver {
           // This one is long, and those behind it may be: whoever is told waits for the room of all.
           for (const next of places.slice(index + 1)) told += await longNamesOf((own) => listIn(next, own), rest);
           beforeNames(told);
-          return this.#sourcesIn(folder, rest, { ...(bound && { bound }), ...(onHeld && { onHeld }) });
+          sources.clear();
+          how.onAnew?.();
+          return this.#sourcesIn(folder, rest, how);
         }
         if (!isMissing(error)) throw error;
         if (AppError.is(error, 'NOT_A_DIRECTORY')) failure = error;

@@ -259,6 +259,22 @@ it('what listings hold counts among those of all storages as what it is, and is 
   for (const _again of [1, 2]) expect(await namesIn(driver, '/')).toHaveLength(5_000);
 });
 
+it('what is listed anew, as one of several folders is long, counts once', async () => {
+  const filesOf = (letter: string) => Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`/${letter}${index}.mkv`, '']));
+  const folders = { '/m': filesOf('m'), '/n': filesOf('n') };
+  // Each has some 280 KiB.
+  const { driver, below } = await opened(folders, { paths: 'x:/m\nx:/n' }, createListingRoom(700 * 1024, 4 * MIB));
+  const long = below.get('/n') as Required<StorageDriver>;
+  const list = long.list.bind(long);
+  long.list = async function* (directory, options) {
+    options?.beforeNames?.(1_000);
+    yield* list(directory, options);
+  };
+  const told: number[] = [];
+  expect(await entriesIn(driver, '/', { beforeNames: (bytes) => void told.push(bytes) })).toHaveLength(6_000);
+  expect(told).toEqual([1_000]);
+});
+
 it('of a deep folder what no path leads to is left out, and all else is listed', async () => {
   const folder = `${`/${'d'.repeat(249)}`.repeat(16)}/${'e'.repeat(89)}`;
   const { driver } = await opened({ '/m': { [`${folder}/a.mkv`]: '1', [`${folder}/b.srt`]: '2' } });

@@ -45,6 +45,6 @@ export async function renameEntry(
   const current = await mayStillRename(operation, now, looked);
   const item: Item = { ...looked, conflict: request.overwrite ? conflictAt(current, target) : 'refuse' };
   await snapshot.quotas.relocating(relocatedAt(path, target), () =>
-    renameItem(current, item, { queue, mayStill: whileRenamed(now, looked) }),
+    renameItem(current, item, { queue, mayStill: whileRenamed(now, item) }),
   );
 }

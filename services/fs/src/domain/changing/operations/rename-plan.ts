@@ -3,14 +3,14 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
-import { requirePermission } from '../../access/permissions.ts';
+import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, open, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
 import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
-import type { Item } from './plan-placement.ts';
+import { conflictAt, type Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 import { type RightsOfNow, stillAllowed } from './rights-of-now.ts';
@@ -113,8 +113,13 @@ export function mayStillRename(begun: Operation, now: RightsOfNow, item: Looked)
 }
 
 /** Asked while an entry is copied and removed for its name. Its storage is asked nothing: what is copied may hold its only session. */
-export function whileRenamed(now: RightsOfNow, item: Looked): () => Promise<void> {
-  return async () => requireRenaming(await now(), item);
+export function whileRenamed(now: RightsOfNow, item: Item): () => Promise<void> {
+  return async () => {
+    const operation = await now();
+    requireRenaming(operation, item);
+    // What it takes the place of may be guarded since.
+    if (item.conflict === 'replace' && conflictAt(operation, item.target) !== 'replace') throw denied();
+  };
 }
 
 /** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */

@@ -278,6 +278,23 @@ it.each([
   expect(await memory.everything()).toEqual(left);
 });
 
+it('a file that a rename is to replace stays where it is guarded while the other one is read and written', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({});
+  const write: typeof store.write = async (...given) => {
+    vi.advanceTimersByTime(SLOW_MS);
+    return store.write(...given);
+  };
+  const memory = await openLimited(decorated({ ...operationsOf(store), rename: undefined, copy: undefined, write }));
+  for (const name of ['a', 'b']) await memory.put(`/in/${name}`, name);
+  const begun = memory.operation(without('access_without_password'));
+  const guarded = await openTree({ rules: [{ path: '/in/b', password: 'a secret' }] });
+  const renewed = async () => ({ ...begun, snapshot: { ...begun.snapshot, rules: guarded.snapshot.rules } });
+  expect(await refusalOf(renameEntry({ ...begun, renewed }, { path: '/in/a', name: 'b', overwrite: true }))).toEqual(DENIED);
+  expect([await memory.textOf('/in/a'), await memory.textOf('/in/b')]).toEqual(['a', 'b']);
+});
+
 it.each<[string, (now: Operation) => Promise<unknown>]>([
   ['removed', (now) => removeEntries(now, { dir: '/in', names: ['a', 'd'] })],
   ['moved', (now) => placeEntries(now, { ...place(), names: ['a', 'd'] }, 'move', never)],
