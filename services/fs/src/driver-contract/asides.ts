@@ -178,7 +178,7 @@ export class Asides {
     signal?: AbortSignal,
   ): AsyncGenerator<Entry, void> {
     if (left.length === 0) return;
-    const paths = await this.#calls.run(signal, () => Promise.all(left.map((name) => this.#bring(folder, name))));
+    const paths = await this.#calls.run({ signal }, () => Promise.all(left.map((name) => this.#bring(folder, name))));
     for (const path of paths) {
       const entry = path && !isListed(nameAt(path)) && (await stat(path).catch(() => undefined));
       if (entry) yield entry;

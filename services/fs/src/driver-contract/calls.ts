@@ -1,15 +1,22 @@
 import type { CallOptions } from './storage-driver.ts';
-import { abortError, Lost, storageError } from './storage-error.ts';
+import { abortError, Lost, storageError, throwIfAborted } from './storage-error.ts';
 
 /** How long closing waits for what cancelled calls still clean up, in milliseconds. */
 const CLEAN_UP_MS = 3_000;
+
+/** What becomes of a call, by whoever asks for it. */
+export type Asked = Pick<CallOptions, 'signal' | 'afterWaiting'>;
 
 /** What the work of one call goes by. */
 export interface Call {
   /** Aborted with the caller, and when the storage is closed, unless the call is committed by then. */
   readonly signal: AbortSignal;
+  /** Before a change, and after all looks: they may have taken long. @throws the reason of the abort, and what the `afterWaiting` of the call throws */
+  stillWanted(): Promise<void>;
   /** From here on the call does not end with its signal: half way, nobody could say whether it was done. */
-  commit(): void;
+  letGo(): void;
+  /** Both. */
+  commit(): Promise<void>;
 }
 
 /**
@@ -53,7 +60,7 @@ export class Calls {
    * @throws what the work throws, as AppError
    */
   async run<Result>(
-    outer: AbortSignal | undefined,
+    { signal: outer, afterWaiting }: Asked,
     work: (call: Call) => Promise<Result>,
     drop: (late: Result) => Promise<void> = async () => undefined,
   ): Promise<Result> {
@@ -76,8 +83,18 @@ export class Calls {
       ending.abort(aborted.reason);
     };
     for (const signal of until) signal.addEventListener('abort', onAbort, { once: true });
+    const stillWanted = async () => {
+      if (afterWaiting) await afterWaiting();
+      throwIfAborted(ending.signal);
+    };
+    const commit = async () => {
+      if (afterWaiting) await afterWaiting();
+      // In one turn: whoever is told that the call ended may rely on it.
+      throwIfAborted(ending.signal);
+      letGo();
+    };
     this.track(
-      work({ signal: ending.signal, commit: letGo }).then(
+      work({ signal: ending.signal, stillWanted, letGo, commit }).then(
         (result) => (isAnswered ? drop(result) : resolve(result)),
         (error) => reject(this.#toAppError(error instanceof Lost ? error.cause : error)),
       ),

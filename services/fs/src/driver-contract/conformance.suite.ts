@@ -10,7 +10,7 @@ import { hostKeyRules } from './conformance/host-key-rules.suite.ts';
 import { lifeRules } from './conformance/life-rules.suite.ts';
 import { longListingRules } from './conformance/long-folders.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
-import { conditionRules, copyRules, folderRules, renameRules } from './conformance/placement-rules.suite.ts';
+import { conditionRules, copyRules, folderRules, renameRules, wantedRules } from './conformance/placement-rules.suite.ts';
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
 import { atEnd, runToEnd } from './conformance/rule-end.suite.ts';
 import { thumbnailRules } from './conformance/thumbnail-rules.suite.ts';
@@ -102,6 +102,7 @@ export function describeDriver(tested: DriverUnderTest): void {
     group('traits and life', lifeRules);
     group('long listings', longListingRules);
     if (isRemote) group('faults', faultRules);
+    if (isRemote) group('what is wanted no more', wantedRules);
     if (tested.stepsAside) group('what steps aside', asideRules);
     if (hasLogin) group('login', loginRules);
     if (isWeb) {

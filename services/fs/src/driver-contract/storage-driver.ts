@@ -32,7 +32,10 @@ export interface CallOptions {
   readonly caller?: string | undefined;
   /** Waits for its turn as long as it takes, as a task does whose answer nobody waits for, and leaves some to others. Absent: it is refused with OVERLOADED after a while. */
   readonly isPatient?: true | undefined;
-  /** Asked right before a change is made that has waited for its turn for seconds: rejecting has it not made. Drivers pass it over. */
+  /**
+   * Asked right before a change is made, after the wait for its turn and after all looks of the driver: rejecting has it not made. Whoever gives it answers at once
+   * where the call is young. A driver that cannot ask between its looks and the change passes it over.
+   */
   readonly afterWaiting?: (() => Promise<void>) | undefined;
   /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */
   readonly seesAll?: true | undefined;

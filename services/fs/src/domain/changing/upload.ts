@@ -132,7 +132,9 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
           mayBeStored = true;
           stored = await storeSmall(now, whole, { overwrite, modifiedAt, ask, ...call });
         } else {
-          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, whileAllowed };
+          const ask = askingAgain(operation, asked);
+          const afterWaiting = () => ask(RENEW_MS);
+          const how = { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, whileAllowed, afterWaiting };
           stored = { driver, entry: await driver.write(located.path, checked, { ...how, ...call }) };
         }
       } catch (error) {

@@ -4,6 +4,30 @@ import { expect } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
 
+/** Of drivers that look before they change something: their looks may take long. */
+export function wantedRules(rule: Rule): void {
+  const refusal = new AppError('PERMISSION_DENIED', 'not any more');
+  const asking = { afterWaiting: () => Promise.reject(refusal) };
+  rule('what is wanted no more after the looks is not made, placed or removed', ['write', 'makeDirectory', 'remove'], async (driver) => {
+    await put(driver, '/d/kept', 'old');
+    await expect(put(driver, '/d/kept', 'new', asking)).rejects.toBe(refusal);
+    await expect(put(driver, '/d/new', 'new', asking)).rejects.toBe(refusal);
+    await expect(driver.makeDirectory(at('/folder'), asking)).rejects.toBe(refusal);
+    for (const recursive of [false, true]) await expect(driver.remove(at('/d/kept'), { recursive, ...asking })).rejects.toBe(refusal);
+    expect([await namesIn(driver, '/'), await namesIn(driver, '/d'), await textOf(driver, '/d/kept')]).toEqual([['d'], ['kept'], 'old']);
+  });
+  rule('what is wanted no more after the looks is not renamed', ['write', 'rename'], async (driver) => {
+    await put(driver, '/d/kept', 'old');
+    await expect(driver.rename(at('/d/kept'), at('/d/new'), { overwrite: false, ...asking })).rejects.toBe(refusal);
+    expect(await namesIn(driver, '/d')).toEqual(['kept']);
+  });
+  rule('what is wanted no more after the looks, or after it was copied aside, is not copied', ['write', 'copy'], async (driver) => {
+    await put(driver, '/d/kept', 'old');
+    await expect(driver.copy(at('/d/kept'), at('/d/new'), { overwrite: false, ...asking })).rejects.toBe(refusal);
+    expect(await namesIn(driver, '/d')).toEqual(['kept']);
+  });
+}
+
 export function folderRules(rule: Rule): void {
   rule('a folder is made with those above it', ['makeDirectory'], async (driver) => {
     expect(await driver.makeDirectory(at('/a/b/c'))).toMatchObject({ name: 'c', isDirectory: true });

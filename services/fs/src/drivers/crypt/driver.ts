@@ -148,10 +148,10 @@ class CryptDriver implements StorageDriver {
     await this.#requireFolder(parentPath(file), options);
     const other = await this.#findOther(file, 'file', options);
     if (other) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    const { overwrite, sizeBytes, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient } = options;
+    const { overwrite, sizeBytes, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient, afterWaiting } = options;
     const stored = sealed(verifiedContent(content, options), this.#keys.data);
     const entry = await this.#operation('write')(this.#filePath(file), stored, {
-      ...{ overwrite, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient },
+      ...{ overwrite, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient, afterWaiting },
       sizeBytes: sizeBytes === undefined ? undefined : sealedSize(sizeBytes),
     });
     return this.#shownFile(entry, nameAt(file));

@@ -4,7 +4,7 @@ import { createGate, createPace, ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
-import { type Call, Calls } from '../../driver-contract/calls.ts';
+import { type Asked, type Call, Calls } from '../../driver-contract/calls.ts';
 import { asOneListing, type ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
@@ -144,7 +144,7 @@ export class FtpDriver implements StorageDriver {
     );
     temps = files;
     try {
-      return await calls.run(context.signal, ({ signal }) =>
+      return await calls.run({ signal: context.signal }, ({ signal }) =>
         withSession(pool, 'names', signal, async (session) => {
           if ((await orRefused(session.ask('CWD', settings.rootPlace))) === undefined) {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
@@ -163,12 +163,12 @@ export class FtpDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
-    return this.#onNames(signal, async (session, call) => this.#entry(path, await this.#look(session, path, call.signal)));
+    return this.#onNames({ signal }, async (session, call) => this.#entry(path, await this.#look(session, path, call.signal)));
   }
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
-    const folder = await this.#onNames(signal, async (session, call) => {
+    const folder = await this.#onNames({ signal }, async (session, call) => {
       const kind = await kindOf(session, this.#root.place(directory));
       if (kind !== 'folder') throw storageError(kind === undefined ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
       return readFolder(session, this.#settings, this.#root.place(directory), call.signal, () => new KeptEntries(this.#room));
@@ -201,7 +201,7 @@ export class FtpDriver implements StorageDriver {
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     checkReachable(path);
     const opened = await this.#calls.run(
-      signal,
+      { signal },
       async (call) => {
         const lease = await this.#pool.take('reads', call.signal);
         const { session } = lease;
@@ -231,7 +231,7 @@ export class FtpDriver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       const folder = parentPath(path);
       const temp = this.#temps.newPlace(folder);
       let isBegun = false;
@@ -266,22 +266,25 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+  async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
-    return this.#onNames(signal, async (session, call) => {
+    return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const kind = await kindOf(session, this.#root.place(path));
       if (kind === 'file') throw storageError('ENTRY_EXISTS');
-      if (kind === undefined) await this.#makeFolder(session, path, call.signal);
+      if (kind === undefined) {
+        await call.stillWanted();
+        await this.#makeFolder(session, path, call.signal);
+      }
       return this.#entry(path, await this.#look(session, path, call.signal));
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, afterWaiting, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const doomed = begun === undefined ? path : doomedPlace(path, begun);
     const place = this.#root.place(doomed);
-    await this.#calls.run(signal, async (call) => {
+    await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const alone = <Result>(work: (session: FtpSession) => Promise<Result>) =>
         this.#with('names', call.signal, (session) => this.#changes.alone(doomed, () => work(session)));
       const isGone = await alone(async (session) => {
@@ -290,17 +293,21 @@ export class FtpDriver implements StorageDriver {
       });
       if (isGone) return;
       if (recursive) await this.#removeAllIn(place, { signal: call.signal, beforeStep });
-      await alone((session) =>
-        session.ask('RMD', place).catch((error: unknown) => {
+      await alone(async (session) => {
+        if (!recursive) await call.stillWanted();
+        await session.ask('RMD', place).catch((error: unknown) => {
           // The server does not say why; that something is in it is all but always the reason.
           throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
-        }),
-      );
+        });
+      });
     });
   }
 
-  async beginRemoval(paths: readonly MountPath[], { signal }: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
-    return this.#calls.run(signal, (call) =>
+  async beginRemoval(
+    paths: readonly MountPath[],
+    { signal, afterWaiting }: CallOptions = {},
+  ): Promise<readonly (string | undefined | AppError)[]> {
+    return this.#calls.run({ signal, afterWaiting }, (call) =>
       beginEach(
         paths,
         PARALLEL_REMOVALS,
@@ -310,12 +317,12 @@ export class FtpDriver implements StorageDriver {
     );
   }
 
-  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
     if (from === to) return this.stat(from, { signal });
-    return this.#onNames(signal, async (session, call) => {
+    return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const names = this.#names(session, call);
       await this.#changes.alone(to, async () => {
         const source = await kindOf(session, this.#root.place(from));
@@ -323,8 +330,7 @@ export class FtpDriver implements StorageDriver {
         if (source === undefined || above === undefined) throw storageError('ENTRY_NOT_FOUND');
         if (above !== 'folder') throw storageError('NOT_A_DIRECTORY');
         if (!overwrite) await checkFree(session, this.#root.place(to));
-        throwIfAborted(call.signal);
-        call.commit();
+        await call.commit();
         for (const path of [from, to]) this.#changes.changed(path);
         this.#seen.clear();
         await replace(names, this.#root.place(from), to);
@@ -348,7 +354,7 @@ export class FtpDriver implements StorageDriver {
 
   /** A link to a folder is removed as a file is: it is never followed. @returns false: it is a folder. @throws AppError ENTRY_NOT_FOUND */
   async #removeFile(session: FtpSession, path: MountPath, call: Call): Promise<boolean> {
-    throwIfAborted(call.signal);
+    await call.stillWanted();
     const place = this.#root.place(path);
     this.#changes.changed(path);
     this.#seen.clear();
@@ -466,7 +472,7 @@ export class FtpDriver implements StorageDriver {
   /** One after the other: nobody waits for it. */
   async #removeDoomed(place: string): Promise<void> {
     await this.#dooming.run(() =>
-      this.#calls.run(undefined, async ({ signal }) => {
+      this.#calls.run({}, async ({ signal }) => {
         await this.#removeAllIn(place, { signal });
         await this.#with('names', signal, (session) => session.ask('RMD', place));
       }),
@@ -488,8 +494,8 @@ export class FtpDriver implements StorageDriver {
     return withSession(this.#pool, lane, signal, work);
   }
 
-  #onNames<Result>(signal: AbortSignal | undefined, work: (session: FtpSession, call: Call) => Promise<Result>): Promise<Result> {
-    return this.#calls.run(signal, (call) => this.#with('names', call.signal, (session) => work(session, call)));
+  #onNames<Result>(options: Asked, work: (session: FtpSession, call: Call) => Promise<Result>): Promise<Result> {
+    return this.#calls.run(options, (call) => this.#with('names', call.signal, (session) => work(session, call)));
   }
 }
 

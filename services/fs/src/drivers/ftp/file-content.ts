@@ -75,7 +75,7 @@ export class FtpReader implements AsyncIterator<Uint8Array, undefined> {
 
   /** The end of the connection is the end of the file only if the server says so too, and all has come. */
   async #end(): Promise<IteratorReturnResult<undefined>> {
-    await this.#calls.run(this.#signal, () => this.#download.transfer.finish());
+    await this.#calls.run({ signal: this.#signal }, () => this.#download.transfer.finish());
     if (this.#leftBytes > 0) throw storageError('STORAGE_UNAVAILABLE', new Error('the file is shorter than the server said'));
     return this.return();
   }

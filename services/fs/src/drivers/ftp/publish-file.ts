@@ -42,8 +42,7 @@ export async function publishFile(
         if (watch.hasChanged() && beforePublish) return false;
         if (beforePublish && !isSame(before, await names.look(file))) return false;
         if (!overwrite) await checkFree(names.session, names.place(file));
-        throwIfAborted(call.signal);
-        call.commit();
+        await call.commit();
         await replace(names, temp, file);
         if (await hasFile(names.session, temp)) throw notNamed();
         return true;

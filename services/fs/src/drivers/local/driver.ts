@@ -203,7 +203,7 @@ export class LocalDriver implements StorageDriver {
 
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(file);
-    return this.#calls.run(options.signal, (call) => this.#write(file, content, { ...options, signal: call.signal }, call));
+    return this.#calls.run(options, (call) => this.#write(file, content, { ...options, signal: call.signal }, call));
   }
 
   async readMany(files: readonly MountPath[], { signal, maxBytes }: ReadManyOptions): Promise<(WholeFile | undefined)[]> {
@@ -218,7 +218,7 @@ export class LocalDriver implements StorageDriver {
   }
 
   writeMany(files: readonly WholeWrite[], { signal }: CallOptions = {}): Promise<readonly (Entry | AppError)[]> {
-    const write = (allowed: readonly WholeWrite[]) => this.#calls.run(signal, (call) => this.#writeMany(allowed, call));
+    const write = (allowed: readonly WholeWrite[]) => this.#calls.run({ signal }, (call) => this.#writeMany(allowed, call));
     return unlessRefused(files, ({ file }) => checkUnreserved(file), write);
   }
 
@@ -281,8 +281,7 @@ export class LocalDriver implements StorageDriver {
     const { sizeBytes, beforePublish, overwrite, modifiedAt } = options;
     if (sizeBytes !== undefined && sizeBytes <= WHOLE_BYTES && !beforePublish) {
       const whole = await wholeContent(content, { ...options, sizeBytes });
-      throwIfAborted(options.signal);
-      call.commit();
+      await call.commit();
       const small = { path: file, content: whole, overwrite, modifiedMs: modifiedAt?.getTime() };
       return unpackOne(file, await this.#disk.call('writeWhole', [small]));
     }
@@ -306,8 +305,7 @@ export class LocalDriver implements StorageDriver {
 
   async #writeMany(files: readonly WholeWrite[], call: Call): Promise<readonly (Entry | AppError)[]> {
     const untils = await Promise.all(files.map(({ mayPublishUntil }) => mayPublishUntil().catch(AppError.from)));
-    throwIfAborted(call.signal);
-    call.commit();
+    await call.commit();
     const { placed, bytes } = packed(files, untils);
     const written = placed.length === 0 ? [] : [...(await this.#disk.call('writeMany', [placed, bytes]))];
     const outcomes: (Entry | AppError)[] = [];

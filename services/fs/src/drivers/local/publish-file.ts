@@ -31,10 +31,10 @@ export async function publishFile(
   { temp, fd, isDraft }: FinishedFile,
   file: MountPath,
   { overwrite, beforePublish, signal }: Pick<WriteOptions, 'overwrite' | 'beforePublish' | 'signal'>,
-  commit: Call['commit'] = () => undefined,
+  commit: Call['commit'] = async () => undefined,
 ): Promise<Entry> {
   if (!beforePublish) {
-    commit();
+    await commit();
     return unpackOne(file, await disk.call(isDraft ? 'publishDraft' : 'publish', [temp, fd, file, overwrite]));
   }
   for (let question = 1; question <= MAX_QUESTIONS; question++) {
@@ -43,7 +43,7 @@ export async function publishFile(
       seen = await disk.call('seal', [fd, file, overwrite, isDraft]);
       await beforePublish();
       throwIfAborted(signal);
-      commit();
+      await commit();
     } catch (error) {
       await closeHandle(fd);
       throw error;

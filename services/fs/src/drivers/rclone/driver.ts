@@ -165,7 +165,7 @@ export class RcloneDriver implements StorageDriver {
     const locks = new PathLocks();
     const root = new RemoteRoot(client, settings.places);
     try {
-      return await calls.run(context.signal, async (call) => {
+      return await calls.run({ signal: context.signal }, async (call) => {
         const said = await client.features(settings.places.root, call);
         const features = { ...said, tellsSpace: said.tellsSpace && (await tellsSpace(client, settings.places, call)) };
         if (!settings.hasDearHashes) client.askForHashes(features.hashes);
@@ -192,7 +192,7 @@ export class RcloneDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     this.#checkReachable(path);
-    return this.#calls.run(signal, async (call) => this.#toEntry(nameAt(path), await this.#get(path, call)));
+    return this.#calls.run({ signal }, async (call) => this.#toEntry(nameAt(path), await this.#get(path, call)));
   }
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
@@ -234,7 +234,7 @@ export class RcloneDriver implements StorageDriver {
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     this.#checkReachable(path);
     const until = this.#calls.until(signal);
-    return this.#calls.run(signal, async () => {
+    return this.#calls.run({ signal }, async () => {
       const entry = this.#toEntry(nameAt(path), await this.#get(path, { signal: until }));
       if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
       const { sizeBytes = 0 } = entry;
@@ -252,7 +252,7 @@ export class RcloneDriver implements StorageDriver {
   async #write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     this.#checkWritable(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       await this.#ensureFolder(parentPath(path), call);
       if (isWorthAsking(options)) await this.#checkReplaceable(path, options.overwrite, call);
       const sent = sentContent(content, { ...options, signal: call.signal });
@@ -361,9 +361,9 @@ export class RcloneDriver implements StorageDriver {
     }
   }
 
-  async #makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+  async #makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     this.#checkWritable(path);
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#root.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
       if (there === undefined) await this.#ensureFolder(path, call);
@@ -371,13 +371,13 @@ export class RcloneDriver implements StorageDriver {
     });
   }
 
-  async #remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
+  async #remove(path: MountPath, { signal, afterWaiting, recursive, onlyIf }: RemoveOptions): Promise<void> {
     this.#checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
-    await this.#calls.run(signal, async (call) => {
+    await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, this.#toEntry(nameAt(path), there));
-      throwIfAborted(call.signal);
+      await call.stillWanted();
       this.#root.forget();
       const place = this.#root.place(path);
       if (!there.isFolder) await whenUnused(() => this.#client.removeFile(place, call));
@@ -389,11 +389,11 @@ export class RcloneDriver implements StorageDriver {
     });
   }
 
-  async #rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async #rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
     this.#checkReachable(from);
     this.#checkWritable(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
-    return this.#calls.run(signal, (call) =>
+    return this.#calls.run({ signal, afterWaiting }, (call) =>
       this.#locks.run(lockOf(to), async () => {
         const source = await this.#get(from, call);
         if (source.isFolder && !this.#features.movesFolders) throw storageError('UNSUPPORTED_OPERATION');
@@ -404,8 +404,7 @@ export class RcloneDriver implements StorageDriver {
         if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
         if (there && source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
         if (there && !source.isFolder && there.isFolder) throw storageError('IS_A_DIRECTORY');
-        throwIfAborted(call.signal);
-        call.commit();
+        await call.commit();
         this.#root.forget();
         const placed = await this.#place(from, to, source, there !== undefined, isRespelled).finally(() => this.#root.forget());
         if (source.isFolder) return this.#toEntry(nameAt(to), await this.#get(to, {}));
@@ -414,11 +413,11 @@ export class RcloneDriver implements StorageDriver {
     );
   }
 
-  async #copy(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async #copy(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
     this.#checkReachable(from);
     this.#checkWritable(to);
     if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const source = await this.#get(from, call);
       await this.#checkFolder(parentPath(to), call);
       const there = await this.#root.findAny(to, call);
@@ -453,7 +452,7 @@ export class RcloneDriver implements StorageDriver {
   }
 
   async #space({ signal }: CallOptions = {}): Promise<Space> {
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal }, async (call) => {
       const space = await this.#client.space(this.#places.space ?? this.#places.root, call);
       if (space === undefined) throw storageError('STORAGE_UNAVAILABLE');
       return space;
@@ -492,8 +491,7 @@ export class RcloneDriver implements StorageDriver {
 
   /** @returns false where a server that never replaces by a move says that the name was taken meanwhile */
   async #placeAt(place: (isTaken: boolean) => Promise<void>, isTaken: boolean, call: Call): Promise<boolean> {
-    throwIfAborted(call.signal);
-    call.commit();
+    await call.commit();
     try {
       await place(isTaken);
       return true;
@@ -564,14 +562,14 @@ export class RcloneDriver implements StorageDriver {
   }
 
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
-  async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
+  async #ensureFolder(path: MountPath, call: Call): Promise<void> {
     if (path === MOUNT_ROOT || this.#root.isKnownFolder(path)) return;
     // It is there most often, and then a look for a free name would list all that is in it.
     const there = (await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
     if (there === undefined) {
       await this.#ensureFolder(parentPath(path), call);
-      throwIfAborted(call.signal);
+      await call.stillWanted();
       await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
         // Somebody else may have been faster.
         if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;

@@ -253,6 +253,7 @@ export class S3Driver implements StorageDriver {
     if (prefix === undefined || key === undefined) throw storageError('INVALID_ARGUMENT');
     const [file] = await Promise.all([this.#client.findHead(key, options), this.#checkAbove(path, options)]);
     if (file) throw storageError('ENTRY_EXISTS');
+    await options.afterWaiting?.();
     // Also one that is there: a removal that has begun may be about to take it away, and leaves what was made since.
     await this.#keepFolder(prefix, options);
     this.#known.made([...this.#keys.keysAbove(path), key]);
@@ -279,6 +280,7 @@ export class S3Driver implements StorageDriver {
     const file = await this.#client.findHead(key, options);
     if (file) {
       await this.#keepParent(path, options);
+      await options.afterWaiting?.();
       if (!begun) return this.#client.delete(key, options);
       const isGone = isDoomed({ ...file, key }, begun) && (await watch.remove([key], () => this.#client.delete(key, options))) > 0;
       if (!isGone) throw storageError('STALE_VERSION');
@@ -291,6 +293,7 @@ export class S3Driver implements StorageDriver {
       if (objects.some((object) => !own.has(object.key))) throw storageError('DIRECTORY_NOT_EMPTY');
     }
     await this.#keepParent(path, options);
+    await options.afterWaiting?.();
     if (!options.recursive) return this.#client.deleteMany([...own], options);
     const pages = this.#client.pages({ prefix, signal: options.signal });
     let [removed, stayed] = [0, 0];
@@ -339,6 +342,7 @@ export class S3Driver implements StorageDriver {
     const head = await this.#client.findHead(key, options);
     if (!head) throw storageError((await this.#isFolder(path, options)) ? 'STALE_VERSION' : 'ENTRY_NOT_FOUND');
     requireUnchanged(before, fileEntry(nameAt(path), head));
+    await options.afterWaiting?.();
     await this.#client.deleteVersion(key, head.version, options);
   }
 
@@ -537,6 +541,7 @@ export class S3Driver implements StorageDriver {
   async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<Taken> {
     const isNew = !options.overwrite && this.traits.exclusiveCreate;
     if (source.sizeBytes <= this.#copies.wholeBytes) {
+      await options.afterWaiting?.();
       try {
         return await this.#stored.storing(key, () => this.#client.copy(from, source, key, isNew, options));
       } catch (error) {
@@ -549,6 +554,7 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
+      await options.afterWaiting?.();
       return await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, options)));
     } catch (error) {
       await this.#takeBack(upload.abort());
@@ -572,6 +578,7 @@ export class S3Driver implements StorageDriver {
       there = await this.#checkPlace(path, key, options, asksForFile);
       isAnswered = isSame(before, there);
     }
+    await options.afterWaiting?.();
     return there;
   }
 

@@ -86,7 +86,7 @@ export class SameApiDriver implements StorageDriver {
     const calls = new Calls();
     try {
       client.useSession(openSession(settings, client, context));
-      return await calls.run(context.signal, async (call) => {
+      return await calls.run({ signal: context.signal }, async (call) => {
         const self = await client.self(call);
         if (self.role === GUEST && !(await client.lets(call))) {
           throw new AppError('FAILED_PRECONDITION', 'the gateway does not let others mount it as its guest (its setting allow_mounted)');
@@ -106,7 +106,7 @@ export class SameApiDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
-    return this.#calls.run(signal, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
+    return this.#calls.run({ signal }, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
   }
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
@@ -159,7 +159,7 @@ export class SameApiDriver implements StorageDriver {
   async link(path: MountPath, { signal, client }: LinkOptions = {}): Promise<DirectLink> {
     checkReachable(path);
     const { passesAddress, passesAgent } = this.#settings;
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal }, async (call) => {
       const { isDirectory, rawUrl } = await this.#client.get(path, call, client);
       if (isDirectory) throw storageError('IS_A_DIRECTORY');
       const url = URL.parse(rawUrl);
@@ -173,7 +173,7 @@ export class SameApiDriver implements StorageDriver {
 
   async thumbnail(path: MountPath, { signal, maxBytes }: ThumbnailOptions): Promise<StorageThumbnail> {
     checkReachable(path);
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal }, async (call) => {
       const there = await this.#get(path, call);
       if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
       return { entry: toEntry(nameAt(path), there), image: await this.#client.picture(there, maxBytes, call) };
@@ -184,7 +184,7 @@ export class SameApiDriver implements StorageDriver {
     checkUnreserved(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       // An answer may come before the end of the content.
       const answered = new AbortController();
       const signal = AbortSignal.any([call.signal, answered.signal]);
@@ -194,6 +194,7 @@ export class SameApiDriver implements StorageDriver {
       const untilAllowed = async function* () {
         yield* sent.pieces;
         await mayPublish();
+        await call.stillWanted();
         isAllowed = true;
       };
       const file = { overwrite, sizeBytes, modifiedAt, expectedHashes };
@@ -225,12 +226,13 @@ export class SameApiDriver implements StorageDriver {
     });
   }
 
-  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+  async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#client.find(path, call);
       if (there && !there.isDirectory) throw storageError('ENTRY_EXISTS');
       if (there) return toEntry(nameAt(path), there);
+      await call.stillWanted();
       await this.#client.makeFolder(path, call);
       const made = await this.#get(path, {});
       if (!made.isDirectory) throw storageError('ENTRY_EXISTS');
@@ -238,20 +240,19 @@ export class SameApiDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, afterWaiting, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     const name = baseName(path);
     if (name === undefined) throw storageError('INVALID_ARGUMENT');
-    await this.#calls.run(signal, async (call) => {
+    await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, toEntry(name, there));
       const { isDirectory } = there;
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-      throwIfAborted(call.signal);
-      if (!recursive) call.commit();
+      await (recursive ? call.stillWanted() : call.commit());
       const find = async () => {
         // What is done does not end with its caller.
-        call.commit();
+        call.letGo();
         const left = await this.#client.find(path, {});
         return left && said(left);
       };
@@ -263,13 +264,12 @@ export class SameApiDriver implements StorageDriver {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
-    return this.#calls.run(options.signal, (call) =>
+    return this.#calls.run(options, (call) =>
       this.#locks.run(to, async () => {
         const { source, there } = await this.#ends(from, to, options, call);
         if (from === to) return toEntry(nameAt(to), source);
         if (there) await this.#checkReplaceable(source, to, there, call);
-        throwIfAborted(call.signal);
-        call.commit();
+        await call.commit();
         await this.#move(from, to, options.overwrite && there !== undefined);
         const find = (path: MountPath) => this.#client.find(path, {}).then((found) => found && said(found));
         return toEntry(nameAt(to), await findRenamed(said(source), from, to, find));
@@ -280,7 +280,7 @@ export class SameApiDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
-    return this.#calls.run(options.signal, (call) =>
+    return this.#calls.run(options, (call) =>
       this.#locks.run(to, async () => {
         if (from === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
         const { source, there } = await this.#ends(from, to, { overwrite: true }, call);
@@ -335,8 +335,7 @@ export class SameApiDriver implements StorageDriver {
       // Nothing takes the place of a file but what is whole.
       if (there) checkKept(await this.#get(place, call), sentBytes);
       await mayPublish();
-      throwIfAborted(call.signal);
-      call.commit();
+      await call.commit();
       await this.#locks.run(path, () =>
         this.#placeSurely(place, path, (replaces) => this.#client.rename(place, nameAt(path), replaces, {}), overwrite, there),
       );
@@ -402,8 +401,7 @@ export class SameApiDriver implements StorageDriver {
         // Its source may have grown since it was looked at.
         checkKept(copied, Math.max(source.sizeBytes, copied.sizeBytes));
       }
-      throwIfAborted(call.signal);
-      call.commit();
+      await call.commit();
       const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});
       await this.#placeSurely(childPath(folder, target), to, move, there !== undefined, there);
     } catch (error) {

@@ -4,7 +4,7 @@ import { createGate, createPace } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
-import { type Call, Calls } from '../../driver-contract/calls.ts';
+import { type Asked, type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -134,7 +134,7 @@ export class SftpDriver implements StorageDriver {
       return session;
     }, silentMs);
     try {
-      return await calls.run(context.signal, async () => {
+      return await calls.run({ signal: context.signal }, async () => {
         const { session, release } = await pool.take('names');
         try {
           const root = new RemoteRoot(await findRoot(session, rootPath));
@@ -157,13 +157,13 @@ export class SftpDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
-    return this.#onNames(signal, async (session) => this.#entry(path, await this.#root.look(session, path)));
+    return this.#onNames({ signal }, async (session) => this.#entry(path, await this.#root.look(session, path)));
   }
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
     const names = await this.#calls.run(
-      signal,
+      { signal },
       () => this.#openNames(directory),
       async (late) => late.letGo(),
     );
@@ -171,11 +171,11 @@ export class SftpDriver implements StorageDriver {
     const left = this.#temps.asides.gather(directory);
     try {
       for (;;) {
-        const page = await this.#calls.run(signal, () => names.next());
+        const page = await this.#calls.run({ signal }, () => names.next());
         if (page === undefined) break;
         await this.#lookForLeft(names.session, directory, page, left, signal);
         const shown = page.filter((item) => isNew(item, listed));
-        const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
+        const entries = await this.#calls.run({ signal }, () => this.#entriesOf(names.session, directory, shown));
         for (const entry of entries) {
           throwIfAborted(signal);
           yield entry;
@@ -191,7 +191,7 @@ export class SftpDriver implements StorageDriver {
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     checkReachable(path);
     const opened = await this.#calls.run(
-      signal,
+      { signal },
       async () => {
         const file = await this.#open('bytes', async (session) => {
           const seen = await this.#root.look(session, path);
@@ -217,7 +217,7 @@ export class SftpDriver implements StorageDriver {
 
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(path);
-    return this.#calls.run(options.signal, (call) =>
+    return this.#calls.run(options, (call) =>
       this.#putTogether(path, options, call, async (file, replaced) => {
         const changed = { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
         let sealing: Promise<RemoteAttrs> | undefined;
@@ -246,7 +246,7 @@ export class SftpDriver implements StorageDriver {
         return session.open(place, OPEN.READ | OPEN.WRITE | flags);
       });
     const opened = await this.#calls.run(
-      signal,
+      { signal },
       (call) =>
         open(create ? OPEN.CREATE | OPEN.EXCLUSIVE : 0, call).catch((error: unknown) => {
           throw create && isRefusal(error, STATUS.FAILURE) ? storageError('ENTRY_EXISTS', error) : error;
@@ -262,28 +262,29 @@ export class SftpDriver implements StorageDriver {
       open: () => open(0),
       publish: async (file: RemoteFile, options: PublishOptions, call: Call) =>
         this.#publish(file.session, place, path, await file.seal(timesOf(options.modifiedAt)), options, call),
-      discard: () => this.#onNames(undefined, async (session) => void (await orAbsent(session.removeFile(place)))),
+      discard: () => this.#onNames({}, async (session) => void (await orAbsent(session.removeFile(place)))),
     };
     return new SftpDraft(draftPlace, opened);
   }
 
-  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+  async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
-    return this.#onNames(signal, async (session, call) => {
+    return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const there = await this.#root.look(session, path);
       if (there !== undefined && there.attrs.kind !== 'folder') throw storageError('ENTRY_EXISTS');
+      if (there === undefined) await call.stillWanted();
       return this.#entry(path, await this.#ensureFolder(session, path, call.signal));
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, afterWaiting, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const doomed = begun === undefined ? path : doomedPlace(path, begun);
-    await this.#onNames(signal, async (session, call) => {
+    await this.#onNames({ signal, afterWaiting }, async (session, call) => {
       // What a link leads to is what was looked at; it is the link that goes.
       const [attrs, seen] = await Promise.all([this.#root.lookAtEntry(session, doomed), onlyIf && this.#root.look(session, path)]);
-      throwIfAborted(call.signal);
+      await call.stillWanted();
       if (onlyIf) requireUnchanged(onlyIf, this.#entry(path, seen));
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
       const place = this.#root.place(doomed);
@@ -293,25 +294,27 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async beginRemoval(paths: readonly MountPath[], { signal }: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
-    return this.#onNames(signal, (session, call) =>
+  async beginRemoval(
+    paths: readonly MountPath[],
+    { signal, afterWaiting }: CallOptions = {},
+  ): Promise<readonly (string | undefined | AppError)[]> {
+    return this.#onNames({ signal, afterWaiting }, (session, call) =>
       beginEach(paths, PARALLEL_REMOVALS, (path) => this.#beginRemoval(session, path, call), toAppError),
     );
   }
 
-  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
-    return this.#onNames(signal, async (session, call) => {
+    return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const [source] = await Promise.all([this.#root.lookAtEntry(session, from), this.#checkFolder(session, parentPath(to))]);
       if (source === undefined) throw storageError('ENTRY_NOT_FOUND');
       if (from !== to) {
         const [fromPlace, toPlace] = [this.#root.place(from), this.#root.place(to)];
         const text = await textElsewhere(session, source, fromPlace, toPlace, call.signal);
         const isRespelled = await this.#root.checkFree(session, to, from);
-        throwIfAborted(call.signal);
-        call.commit();
+        await call.commit();
         const temps = this.#temps;
         const target = { place: toPlace, path: to, temps };
         const move = overwrite ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
@@ -329,11 +332,11 @@ export class SftpDriver implements StorageDriver {
   }
 
   /** A folder loses its name, which costs no more than to remove a file; everything else goes. @returns what `remove` is to be given */
-  async #beginRemoval(session: SftpSession, path: MountPath, { signal }: Call): Promise<string | undefined> {
+  async #beginRemoval(session: SftpSession, path: MountPath, call: Call): Promise<string | undefined> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const attrs = await this.#root.lookAtEntry(session, path);
-    throwIfAborted(signal);
+    await call.stillWanted();
     if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
     const place = this.#root.place(path);
     if (attrs.kind !== 'folder') {
@@ -348,7 +351,7 @@ export class SftpDriver implements StorageDriver {
     checkUnreserved(to);
     if (from === to) throw storageError('ENTRY_EXISTS');
     if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       const source = await this.#with('names', async (session) => {
         const [seen] = await Promise.all([this.#root.look(session, from), this.#checkFolder(session, parentPath(to))]);
         if (seen === undefined || seen.isBroken) throw storageError('ENTRY_NOT_FOUND');
@@ -375,7 +378,7 @@ export class SftpDriver implements StorageDriver {
   }
 
   async #space({ signal }: CallOptions = {}): Promise<Space> {
-    return this.#onNames(signal, (session) => session.statvfs(this.#root.realPath));
+    return this.#onNames({ signal }, (session) => session.statvfs(this.#root.realPath));
   }
 
   /**
@@ -555,7 +558,7 @@ export class SftpDriver implements StorageDriver {
       await pace.step();
       left.add(name);
       if (attrs.kind === 'folder' && isDoomedName(name)) {
-        const removeAll = (place: string) => this.#onNames(undefined, (own, { signal }) => removeTree(own, place, { signal }));
+        const removeAll = (place: string) => this.#onNames({}, (own, { signal }) => removeTree(own, place, { signal }));
         this.#temps.sweep(directory, name, 0, removeAll);
       }
       if (attrs.kind !== 'file' && attrs.kind !== 'link') continue;
@@ -580,8 +583,8 @@ export class SftpDriver implements StorageDriver {
     return withSession(this.#pool, lane, work);
   }
 
-  #onNames<Result>(signal: AbortSignal | undefined, work: (session: SftpSession, call: Call) => Promise<Result>): Promise<Result> {
-    return this.#calls.run(signal, (call) => this.#with('names', (session) => work(session, call)));
+  #onNames<Result>(options: Asked, work: (session: SftpSession, call: Call) => Promise<Result>): Promise<Result> {
+    return this.#calls.run(options, (call) => this.#with('names', (session) => work(session, call)));
   }
 }
 

@@ -67,7 +67,7 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
       while (this.#ahead.length < this.#maxAhead && this.#position < this.#end) this.#ahead.push(this.#ask());
       const [piece] = this.#ahead;
       if (piece === undefined) return await this.return();
-      await this.#calls.run(this.#signal, () => piece.filled);
+      await this.#calls.run({ signal: this.#signal }, () => piece.filled);
       this.#ahead.shift();
       this.#maxAhead = Math.min(MAX_AHEAD, this.#maxAhead + 1);
       this.#handedOut = piece.memory;

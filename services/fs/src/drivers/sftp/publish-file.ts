@@ -51,8 +51,7 @@ export async function publishFile(
       }
     }
     await root.checkFree(session, file);
-    throwIfAborted(call.signal);
-    call.commit();
+    await call.commit();
     const target = { place: root.place(file), path: file, temps, isOurs: true } as const;
     return (overwrite ? replace : placeExclusively)(session, place, target);
   }

@@ -55,7 +55,7 @@ export class SftpDraft implements Draft {
     const until = orClosed(signal, this.#closing.signal);
     // A handle of its own, which reading closes.
     const file = await calls.run(
-      until,
+      { signal: until },
       () => this.#place.open(),
       async (late) => late.letGo(),
     );
@@ -65,7 +65,7 @@ export class SftpDraft implements Draft {
   async publish(options: PublishOptions): Promise<Entry> {
     const file = await this.#letGo();
     if (file === undefined) throw storageError('STORAGE_UNAVAILABLE');
-    return this.#place.calls.run(options.signal, async (call) => {
+    return this.#place.calls.run(options, async (call) => {
       const open = file.session.isEnded ? await this.#place.open() : file;
       try {
         return await this.#place.publish(open, options, call);
@@ -109,7 +109,7 @@ export class SftpDraft implements Draft {
   async #use<Result>(signal: AbortSignal | undefined, work: (file: RemoteFile, call: Call) => Promise<Result>): Promise<Result> {
     if (this.#file === undefined) throw storageError('STORAGE_UNAVAILABLE');
     const until = orClosed(signal, this.#closing.signal);
-    const running = this.#place.calls.run(until, async (call) => work(await this.#current(), call));
+    const running = this.#place.calls.run({ signal: until }, async (call) => work(await this.#current(), call));
     this.#running.add(running);
     try {
       return await running;

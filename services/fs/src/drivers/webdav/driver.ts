@@ -113,7 +113,7 @@ export class WebdavDriver implements StorageDriver {
       calls,
     );
     try {
-      return await calls.run(signal, async (call) => {
+      return await calls.run({ signal }, async (call) => {
         const root = await client.findRoot(call);
         if (root?.resource === undefined || !root.resource.isFolder) {
           throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPath} not exists`);
@@ -135,7 +135,7 @@ export class WebdavDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
-    return this.#calls.run(signal, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
+    return this.#calls.run({ signal }, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
   }
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
@@ -196,7 +196,7 @@ export class WebdavDriver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       await this.#ensureFolder(parentPath(path), call);
       // An answer may come before the end of the content.
       const answered = new AbortController();
@@ -217,9 +217,9 @@ export class WebdavDriver implements StorageDriver {
     });
   }
 
-  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+  async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#client.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
       if (there !== undefined) return toEntry(nameAt(path), there);
@@ -228,32 +228,31 @@ export class WebdavDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, afterWaiting, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
-    await this.#calls.run(signal, async (call) => {
+    await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, toEntry(nameAt(path), there));
       const { isFolder } = there;
       if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-      throwIfAborted(call.signal);
       // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
-      if (!recursive) call.commit();
+      await (recursive ? call.stillWanted() : call.commit());
       this.#seen.clear();
       const remove = () => this.#client.delete(path, isFolder, recursive ? call : {}).finally(() => this.#seen.clear());
       await removeReally(there, remove, () => {
         // What is done does not end with its caller.
-        call.commit();
+        call.letGo();
         return this.#client.find(path, {});
       });
     });
   }
 
-  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+  async rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
-    return this.#calls.run(signal, (call) =>
+    return this.#calls.run({ signal, afterWaiting }, (call) =>
       this.#locks.run(to, async () => {
         const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
         if (from === to) return toEntry(nameAt(to), source);
@@ -270,7 +269,7 @@ export class WebdavDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
       if (from === to) throw storageError('ENTRY_EXISTS');
       if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
@@ -318,7 +317,7 @@ export class WebdavDriver implements StorageDriver {
 
   async #thumbnail(previews: Previews, path: MountPath, options: ThumbnailOptions): Promise<StorageThumbnail> {
     checkReachable(path);
-    return this.#calls.run(options.signal, async (call) => {
+    return this.#calls.run(options, async (call) => {
       const there = await this.#get(path, call);
       if (there.isFolder) throw storageError('IS_A_DIRECTORY');
       if (!there.hasPreview) throw storageError('UNSUPPORTED_OPERATION');
@@ -327,7 +326,7 @@ export class WebdavDriver implements StorageDriver {
   }
 
   async #space({ signal }: CallOptions = {}): Promise<Space> {
-    return this.#calls.run(signal, async (call) => {
+    return this.#calls.run({ signal }, async (call) => {
       const quota = (await this.#client.findRoot(call))?.quota;
       if (quota === undefined) throw storageError('STORAGE_UNAVAILABLE');
       return { totalBytes: quota.availableBytes + quota.usedBytes, freeBytes: quota.availableBytes };
@@ -414,8 +413,7 @@ export class WebdavDriver implements StorageDriver {
    * @throws AppError STALE_VERSION: without `overwrite`, something has the name; Lost
    */
   async #move(from: Place, to: MountPath, isFolder: boolean, overwrite: boolean, call: Call): Promise<void> {
-    throwIfAborted(call.signal);
-    call.commit();
+    await call.commit();
     try {
       await this.#client.place('MOVE', from, to, isFolder, overwrite, {});
     } catch (error) {
@@ -456,7 +454,7 @@ export class WebdavDriver implements StorageDriver {
   }
 
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
-  async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
+  async #ensureFolder(path: MountPath, call: Call): Promise<void> {
     if (this.#seen.has(path)) return;
     const there = await this.#client.find(path, call);
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
@@ -464,10 +462,10 @@ export class WebdavDriver implements StorageDriver {
     this.#seen.set(path, true);
   }
 
-  async #makeFolder(path: MountPath, call: CallOptions): Promise<void> {
+  async #makeFolder(path: MountPath, call: Call): Promise<void> {
     if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
     await this.#ensureFolder(parentPath(path), call);
-    throwIfAborted(call.signal);
+    await call.stillWanted();
     try {
       if (await this.#client.makeFolder(path, call)) return;
     } catch (error) {

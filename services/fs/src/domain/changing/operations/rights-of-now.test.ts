@@ -184,8 +184,11 @@ it.each([
 
 it('an empty folder that waits long for its turn stays where whoever has it removed is disabled meanwhile', async () => {
   const store = new MemoryDriver({});
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const remove = store.remove.bind(store);
   store.remove = async (path, options) => {
+    vi.advanceTimersByTime(SLOW_MS);
     await options.afterWaiting?.();
     await remove(path, options);
   };

@@ -67,9 +67,18 @@ export async function stillAllowed(
   }
 }
 
-/** What an operation gives with a change that it asks a storage for: the change is not made where it comes to its turn late, and what allowed it is not as it was. */
+/**
+ * What an operation gives with a change that it asks a storage for: where that comes to it late, for its turn or for looks of its own, and what allowed the change
+ * is not as it was, it is not made.
+ */
 export function changeCallOf(operation: Operation): OwnCall {
-  return { ...callOf(operation), afterWaiting: () => requireUnchanged(operation) };
+  let askedAtMs = performance.now();
+  const afterWaiting = async () => {
+    if (performance.now() - askedAtMs < RENEW_MS) return;
+    await requireUnchanged(operation);
+    askedAtMs = performance.now();
+  };
+  return { ...callOf(operation), afterWaiting };
 }
 
 /** @throws AppError OVERLOADED: whoever asks again is told what holds now | UNAUTHENTICATED | PERMISSION_DENIED | what the store throws */
