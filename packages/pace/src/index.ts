@@ -10,6 +10,7 @@ export { freeChunk } from './free-chunk.ts';
 export { createGate, type Gate } from './gate.ts';
 export { gatherBytes } from './gather-bytes.ts';
 export { giveWay } from './give-way.ts';
+export { isSame } from './is-same.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';

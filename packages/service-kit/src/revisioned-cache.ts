@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { giveWay, isYounger } from '@wharf/pace';
+import { isSame, isYounger } from '@wharf/pace';
 import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
 
 /** How long a cache may go without checking whether its data changed, in milliseconds. It matters when events are lost. */
@@ -99,15 +98,4 @@ export function createRevisionedCache<Data, Value>(options: {
       if (held) held.checkedAt = Number.NEGATIVE_INFINITY;
     },
   };
-}
-
-/** Whether data is the same in all that it holds. Of lists others have their turns between two records: there may be thousands of them. */
-async function isSame(one: unknown, other: unknown): Promise<boolean> {
-  if (!Array.isArray(one) || !Array.isArray(other) || typeof one[0] !== 'object') return isDeepStrictEqual(one, other);
-  if (one.length !== other.length) return false;
-  for (const [index, record] of one.entries()) {
-    if (!(await isSame(record, other[index]))) return false;
-    await giveWay();
-  }
-  return true;
 }

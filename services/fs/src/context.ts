@@ -61,7 +61,7 @@ export async function beginReading(context: FsContext, call: Call): Promise<Read
   const snapshot = await context.configuration.knownSnapshot(call.revisions);
   const mayAnswer = async () => {
     if (performance.now() - beganAtMs < LATE_MS) return;
-    requireSameRules(await context.configuration.knownSnapshot(call.revisions), snapshot);
+    await requireSameRules(await context.configuration.knownSnapshot(call.revisions), snapshot);
   };
   return { snapshot, actor: actorOf(userOf(call)), signal: call.signal, mayAnswer };
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { usedBytes } from '../domain/testing/used-bytes.ts';
 import { aliasDriver } from '../drivers/alias/index.ts';
 import { cryptDriver } from '../drivers/crypt/index.ts';
@@ -320,4 +320,20 @@ it.each([
   const look = await driver.stat(at(path));
   await put(below, `/${kept}`, Buffer.alloc(sizeBytes), { modifiedAt: look.modifiedAt });
   expect(await codeOf(driver.remove(at(path), { recursive: false, onlyIf: look }))).toBe('STALE_VERSION');
+});
+
+it('a removal does not read a deep path once for each folder above, where nothing is about to get a name', async () => {
+  const { driver, before, go } = await openSlow();
+  go();
+  const readLetters = (segments: number) => {
+    const path = at(`${'/d'.repeat(segments)}/file`);
+    const has = vi.spyOn(Map.prototype, 'has');
+    try {
+      void driver.remove(path, { recursive: false, onlyIf: before }).catch(() => undefined);
+      return has.mock.calls.reduce((sum, [key]) => sum + String(key).length, 0);
+    } finally {
+      has.mockRestore();
+    }
+  };
+  expect(readLetters(1_000)).toBeLessThan(10_000);
 });

@@ -5,6 +5,7 @@ import { at, put } from './conformance/driver-calls.ts';
 import type { RemoveOptions, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { withObserver } from './with-observer.ts';
+import { withTraits } from './with-traits.ts';
 
 /** A storage that asks before each change, as one does that is busy, and takes folders apart. */
 async function openAsking() {
@@ -44,4 +45,40 @@ it.each<[string, (driver: Required<StorageDriver>, asks: object) => Promise<unkn
   await change(driver, { afterWaiting: async () => undefined });
   await expect(driver.stat(at('/none'))).rejects.toThrow();
   expect(failed).toHaveBeenCalledTimes(1);
+});
+
+it('a storage is not to blame where nobody can say whether what was taken in for its size is still wanted', async () => {
+  const { driver: store } = await openAsking();
+  const failed = vi.fn();
+  const observer = { begin: () => 1, enter: () => () => undefined, succeeded: () => undefined, failed };
+  const sized = withTraits(decorated({ ...operationsOf(store), traits: { ...store.traits, needsSize: true } }));
+  const driver = withObserver(sized, observer) as Required<StorageDriver>;
+  async function* content() {
+    yield Buffer.from('text');
+  }
+  const whileAllowed = async function* (taken: AsyncIterable<Uint8Array>) {
+    yield* taken;
+    await away();
+  };
+  await expect(driver.write(at('/new'), content(), { overwrite: true, whileAllowed })).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+  });
+  expect(failed).not.toHaveBeenCalled();
+  await expect(store.stat(at('/new'))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+});
+
+it('of several that ask at once in one change each may be the one that is told of', async () => {
+  const store = new MemoryDriver({});
+  const failed = vi.fn();
+  const observer = { begin: () => 1, enter: () => () => undefined, succeeded: () => undefined, failed };
+  const twice = decorated({
+    ...operationsOf(store),
+    makeDirectory: async (_path, { afterWaiting } = {}) => {
+      const [first] = await Promise.allSettled([afterWaiting?.(), afterWaiting?.()]);
+      throw first?.status === 'rejected' ? first.reason : new Error('it was not asked');
+    },
+  });
+  const driver = withObserver(twice, observer) as Required<StorageDriver>;
+  await expect(driver.makeDirectory(at('/new'), { afterWaiting: away })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(failed).not.toHaveBeenCalled();
 });

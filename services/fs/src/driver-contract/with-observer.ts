@@ -112,7 +112,7 @@ function observedDraft(draft: Draft, observer: CallObserver, leave: Leave): Draf
 
 const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
-type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'whileAllowed'>;
 
 /** A call whose source and whose question before publishing may fail without the storage being to blame. */
 function observedWrite<Options extends Publishing, Result>(
@@ -222,15 +222,15 @@ interface Noted<Options> {
   readonly isOwnFailure: (error: unknown) => boolean;
 }
 
-/** Failures for which a storage is not to blame. */
+/** Failures for which a storage is not to blame: of one that goes by several others each may have asked. */
 function createOwnFailures() {
-  let failure: unknown;
+  const failures = new Set<unknown>();
   return {
     note(error: unknown): never {
-      failure = error;
+      failures.add(error);
       throw error;
     },
-    isOwnFailure: (error: unknown) => error === failure,
+    isOwnFailure: (error: unknown) => failures.has(error),
   };
 }
 
@@ -251,17 +251,18 @@ function notedQuestions<Options extends Questions | undefined>(options: Options)
 /** The content of a write and what it asks, and whether an error is their own: the storage is not to blame for that. */
 function noted<Options extends Publishing>(content: AsyncIterable<Uint8Array>, options: Options): Noted<Options> {
   const { note, isOwnFailure } = createOwnFailures();
-  const pass = async function* () {
+  const pass = async function* (passed: AsyncIterable<Uint8Array>) {
     try {
-      yield* content;
+      yield* passed;
     } catch (error) {
       note(error);
     }
   };
-  const { beforePublish } = options;
-  return {
-    content: pass(),
-    options: beforePublish ? { ...options, beforePublish: () => beforePublish().catch(note) } : options,
-    isOwnFailure,
+  const { beforePublish, whileAllowed } = options;
+  const asking = {
+    ...options,
+    ...(beforePublish && { beforePublish: () => beforePublish().catch(note) }),
+    ...(whileAllowed && { whileAllowed: (taken: AsyncIterable<Uint8Array>) => pass(whileAllowed(taken)) }),
   };
+  return { content: pass(content), options: asking, isOwnFailure };
 }

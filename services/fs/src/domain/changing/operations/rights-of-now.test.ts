@@ -17,6 +17,7 @@ import { regexRename } from './regex-rename.ts';
 import { removeEmptyDirectories } from './remove-empty-directories.ts';
 import { removeEntries } from './remove-entries.ts';
 import { renameEntry } from './rename-entry.ts';
+import { requireSameRules } from './rights-of-now.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /** For each name one step, which takes a second more than rights are believed. */
@@ -344,4 +345,28 @@ it('names go back where whoever changed them may no more, and the storage has mu
   const refusal = await refusalOf(batchRename({ ...begun, renewed }, { src_dir: '/in', rename_objects }));
   expect(refusal).toEqual(['STORAGE_UNAVAILABLE', 'it went away']);
   expect(await memory.everything()).toEqual(['/in/a', '/in/b', '/in/c']);
+});
+
+it('others have their turns while all rules are compared with those of then', async () => {
+  const rules = async () => {
+    const { snapshot } = (await openTree({})).operation();
+    const records = Array.from({ length: 1_000 }, (_, _id) => ({ _id, path: `/${_id}`, read_users: [1, 2] }));
+    return { ...snapshot, rules: { ...snapshot.rules, records: records as never } };
+  };
+  const [before, now] = [await rules(), await rules()];
+  // The turn of before, which other clocks were for, is over.
+  await setImmediate();
+  // Each look at the clock of the thread takes a millisecond, on whatever machine.
+  let threadMs = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (threadMs += 1));
+  onTestFinished(() => clock.mockRestore());
+  const watched = { turns: 0, isOver: false };
+  const watch = () => {
+    watched.turns += 1;
+    if (!watched.isOver) globalThis.setImmediate(watch);
+  };
+  globalThis.setImmediate(watch);
+  await requireSameRules(now, before);
+  watched.isOver = true;
+  expect(watched.turns).toBeGreaterThan(50);
 });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
+import { isSame } from '@wharf/pace';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
@@ -86,12 +87,12 @@ async function requireUnchanged(operation: Operation): Promise<void> {
   if (!operation.renewed) return;
   const now = await patiently(operation.renewed, operation.signal);
   if (!isDeepStrictEqual(now.actor, operation.actor)) throw busy();
-  requireSameRules(now.snapshot, operation.snapshot);
+  await requireSameRules(now.snapshot, operation.snapshot);
 }
 
 /** @throws AppError OVERLOADED: whoever asks again is told what holds now */
-export function requireSameRules(now: Snapshot, before: Snapshot): void {
-  if (!areSameRules(now.rules.records, before.rules.records)) throw busy();
+export async function requireSameRules(now: Snapshot, before: Snapshot): Promise<void> {
+  if (!(await areSameRules(now.rules.records, before.rules.records))) throw busy();
 }
 
 function busy(): AppError {
@@ -99,14 +100,15 @@ function busy(): AppError {
 }
 
 /** All calls that wait compare the same two lists, which may have thousands of rules. */
-const compared = new WeakMap<object, WeakMap<object, boolean>>();
+const compared = new WeakMap<object, WeakMap<object, Promise<boolean>>>();
 
-function areSameRules(now: readonly RuleRecord[], before: readonly RuleRecord[]): boolean {
-  const known = compared.get(now) ?? new WeakMap<object, boolean>();
+function areSameRules(now: readonly RuleRecord[], before: readonly RuleRecord[]): Promise<boolean> | boolean {
+  if (now === before) return true;
+  const known = compared.get(now) ?? new WeakMap<object, Promise<boolean>>();
   compared.set(now, known);
-  const isSame = known.get(before) ?? isDeepStrictEqual(now, before);
-  known.set(before, isSame);
-  return isSame;
+  const areSame = known.get(before) ?? isSame(now, before);
+  known.set(before, areSame);
+  return areSame;
 }
 
 /** Whether what is in a folder is looked through once more: only other rules, or other rights, can say something else. */
