@@ -149,3 +149,41 @@ it('rules are written all, or none, where the login of whoever imports ends betw
   expect(await models.sessions.countDocuments({ _id: 'half' })).toBe(0);
   expect(await models.rules.countDocuments({ path: { $in: ['/open', '/open/closed'] } })).toBe(2);
 });
+
+it('a secret that a file leaves out stays as it is where it is another one since the import began', async () => {
+  const { auth } = installation;
+  const { admin, models, kit } = replica;
+  const somebody = { username: 'somebody', base_path: '/', role: 0, disabled: false, permission: 8, sso_id: '', allow_ldap: false };
+  const exported = await Array.fromAsync(admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const whole = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
+  const bring = async (part: object) => {
+    const document = JSON.stringify({ ...whole, settings: [], users: [], storages: [], metas: [], ...part });
+    const { records } = await admin.importConfiguration({ document, passphrase: '', dry_run: false }, replica.as());
+    return records.find(({ name }) => name === '/kept')?.outcome;
+  };
+  const kept = { mount_path: '/kept', driver: 'Local', addition: { root_folder_path: '/x', token: 'old' } };
+  const rule = { path: '/kept', password: 'old' };
+  expect([await bring({ storages: [kept] }), await bring({ metas: [rule] })]).toEqual(['created', 'created']);
+  onTestFinished(() => void Object.assign(auth, { beforeUpdate: async () => {}, beforeList: async () => {} }));
+
+  const addition = '{"root_folder_path":"/x","token":"new"}';
+  auth.users = [{ ...somebody, id: 3 }];
+  auth.beforeUpdate = async () =>
+    void (await models.storages.updateOne({ mount_path: '/kept' }, { $set: { addition: seal(kit.keys.atRest, addition) } }));
+  const changed = { ...kept, remark: 'of the file', addition: { root_folder_path: '/x' }, omitted: ['token'] };
+  expect(await bring({ users: [{ ...somebody, base_path: '/other' }], storages: [changed] })).toBe('failed');
+  const { content } = await admin.listStorages({}, replica.as());
+  expect(content.find(({ mount_path }) => mount_path === '/kept')).toMatchObject({ addition });
+  expect(await bring({ storages: [changed] })).toBe('updated');
+
+  let lists = 0;
+  auth.beforeList = async () => {
+    lists += 1;
+    // The first time for the plan.
+    if (lists === 2) await models.rules.updateOne({ path: '/kept' }, { $set: { password: seal(kit.keys.atRest, 'new') } });
+  };
+  const described = { path: '/kept', readme: 'of the file', omitted: ['password'] };
+  expect(await bring({ metas: [described] })).toBe('failed');
+  expect((await admin.listRules({}, replica.as())).content.find(({ path }) => path === '/kept')).toMatchObject({ password: 'new' });
+  expect(await bring({ metas: [described] })).toBe('updated');
+});

@@ -76,6 +76,7 @@ export class FakeAuth {
   users: Array<Partial<User>> = [];
   /** Waited for before each change of a user. */
   beforeUpdate: () => Promise<void> = async () => {};
+  beforeList: () => Promise<void> = async () => {};
 
   replace(token: string): void {
     if (token.length < 16) throw new AppError('INVALID_ARGUMENT', 'a permanent token has 16 characters at least');

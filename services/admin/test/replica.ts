@@ -142,7 +142,10 @@ function authService(auth: FakeAuth): RpcService {
       auth.replace(token);
       return { revision: 1 };
     }),
-    listUsers: forAdmins(async () => ({ content: auth.users, total: auth.users.length })),
+    listUsers: forAdmins(async () => {
+      await auth.beforeList();
+      return { content: auth.users, total: auth.users.length };
+    }),
     updateUser: forAdmins(async ({ user }: { user: Partial<User> }) => {
       await auth.beforeUpdate();
       auth.users = auth.users.map((each) => (each.id === user.id ? user : each));

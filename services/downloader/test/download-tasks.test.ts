@@ -136,6 +136,38 @@ it.each([BUILT_IN_TOOL, 'aria2'])(
   },
 );
 
+it.each([BUILT_IN_TOOL, 'aria2'])(
+  'what is being fetched by %s ends when its user may have nothing brought there any more',
+  async (tool) => {
+    const [begun, ended]: [string[], string[]] = [[], []];
+    const work = {
+      async run({ creator, signal }: { creator: TaskCreator | undefined; signal: AbortSignal }) {
+        begun.push(creator?.name ?? '');
+        if (!signal.aborted) await once(signal, 'abort');
+        throw new Error('it was aborted');
+      },
+      drop: async ({ creator }: { creator: TaskCreator | undefined }) => void ended.push(creator?.name ?? ''),
+    };
+    const { open, close } = await openDownloads(undefined, {
+      ...{ fetches: work, toolDownloads: work, askAgainMs: 10 },
+      async requireTarget({ creator }) {
+        if (creator?.id === 1 && begun.length === 2) throw new AppError('PERMISSION_DENIED', 'the user is disabled');
+      },
+    });
+    const { engine, kindOf } = open();
+    await engine.start();
+    const add = (id: number) =>
+      engine.add(kindOf(tool), { name: 'download', creator: { id, name: `user-${id}`, role: ROLE.general }, input: inputFor(tool) });
+    const [{ _id: first }, { _id: other }] = [await add(1), await add(2)];
+    const taskOf = (id: string) => engine.control.get(id, 'offline_download', { creatorId: undefined });
+    await expect.poll(async () => (await taskOf(first)).state, { timeout: 20_000 }).toBe(TASK_STATE.failed);
+    expect(await taskOf(first)).toMatchObject({ error: 'the user is disabled' });
+    expect([begun.toSorted(), ended, (await taskOf(other)).state]).toEqual([['user-1', 'user-2'], ['user-1'], TASK_STATE.running]);
+    await engine.stop();
+    await close();
+  },
+);
+
 it('a download that is given up when its results were handed over is fetched once more when it is tried again', async () => {
   const begunWith: boolean[] = [];
   const { open, close } = await openDownloads(undefined, {

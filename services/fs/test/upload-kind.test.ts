@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { seal } from '@wharf/service-kit';
 import { postponedMs } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { NO_QUOTAS } from '../src/domain/quota/quota.ts';
@@ -14,6 +16,8 @@ import { without } from '../src/domain/testing/three-storages.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
 import { openUploadArea } from '../src/tasks/upload-area.ts';
 import { uploadKind } from '../src/tasks/upload-kind.ts';
+
+const KEY = randomBytes(32);
 
 let dir: TempDir;
 beforeEach(async () => {
@@ -44,7 +48,7 @@ async function openWaiting(overwrite = false) {
       return content;
     },
   };
-  const kind = uploadKind(watched, async () => operation());
+  const kind = uploadKind(watched, async () => operation(), KEY);
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite, hashes: {} });
   const attempts = createTestRun({ signal });
   const storage = full.storeOf();
@@ -78,7 +82,7 @@ it('an upload that is refused before it is stored gives back the room that was c
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => operation());
+  const kind = uploadKind(area, async () => operation(), KEY);
   const claim = 'the claim';
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {}, claim });
   expect((await refusalOf(kind.run(createTestRun({ signal }).begin(input))))[0]).toBe('ENTRY_EXISTS');
@@ -94,7 +98,7 @@ it('an upload whose file is there keeps what is claimed for it, where the store 
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => operation());
+  const kind = uploadKind(area, async () => operation(), KEY);
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {}, claim: 'claim' });
   await expect(kind.run(createTestRun({ signal }).begin(input))).rejects.toThrow('the store does not answer');
   expect([await textOf('/f'), ended]).toEqual(['text', []]);
@@ -116,7 +120,7 @@ it.each([
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => tree.operation());
+  const kind = uploadKind(area, async () => tree.operation(), KEY);
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
   const attempt = () => kind.run(attempts.begin(input)).then(() => undefined, postponedMs);
@@ -144,7 +148,7 @@ it('a body that was stored is known to be, when whoever stored it died before it
   const { operation, textOf } = await openTree({});
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
-  const kind = uploadKind(area, async () => operation());
+  const kind = uploadKind(area, async () => operation(), KEY);
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
@@ -162,7 +166,7 @@ it('an upload that was handed over often is waited for as long as another', asyn
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => operation());
+  const kind = uploadKind(area, async () => operation(), KEY);
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
   for (let handed = 0; handed < 100; handed++) attempts.begin(input);
@@ -180,7 +184,7 @@ it('whoever takes over stores the body where the file that it replaces has the s
   const { operation, put, textOf, snapshot } = await openTree({});
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
-  const kind = uploadKind(area, async () => operation());
+  const kind = uploadKind(area, async () => operation(), KEY);
   const uploadAgain = async (text: string) => {
     const { file, sizeBytes } = await area.receive(bytesOf(text), { userId: 1, sizeBytes: text.length, expectedHashes: {}, signal });
     const { modifiedAt } = await getEntry(snapshot, vpath('/f'), { signal }).then(({ entry }) => entry);
@@ -198,16 +202,18 @@ it('whoever takes over stores the body where the file that it replaces has the s
 });
 
 it.each([
-  ['has a password since', false, 'PERMISSION_DENIED', 'old!'],
-  ['had one that was given', true, 'done', 'text'],
-] as const)('C8: an upload that waited replaces no file that %s', async (_what, hadPassword, outcome, content) => {
+  ['has a password since', { hadPassword: false }, 'PERMISSION_DENIED', 'old!'],
+  ['has another password by then', { hadPassword: true, password: seal(KEY, 'former') }, 'PERMISSION_DENIED', 'old!'],
+  ['has the password that was given', { hadPassword: true, password: seal(KEY, 'pw') }, 'done', 'text'],
+  ['had a password, which an earlier version was given', { hadPassword: true }, 'done', 'text'],
+] as const)('C8: an upload that waited is held against the password of then: a file that %s', async (_what, given, outcome, content) => {
   const tree = await openTree({ rules: [{ path: '/f', password: 'pw' }] });
   await tree.put('/f', 'old!');
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => tree.operation(without('access_without_password')));
-  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: true, hashes: {}, hadPassword });
+  const kind = uploadKind(area, async () => tree.operation(without('access_without_password')), KEY);
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: true, hashes: {}, ...given });
   const run = kind.run(createTestRun({ signal }).begin(input)).then(
     () => 'done',
     (error: unknown) => AppError.from(error).code,

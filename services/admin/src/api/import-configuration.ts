@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import type { ImportConfigurationRequest, ImportConfigurationResponse } from '@wharf/proto/admin';
 import type { Call, LoginOfNow } from '@wharf/service-kit';
 import { readDocument, readSecrets } from '../domain/configuration-document.ts';
+import type { ConfigurationState } from '../domain/export-document.ts';
 import { type ImportedRecord, type ImportPlan, planImport } from '../domain/plan-import.ts';
 import { planSave } from '../domain/plan-save.ts';
 import { randomToken } from '../domain/random-token.ts';
@@ -41,8 +43,14 @@ export const importConfiguration =
       const planned = [...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record);
       return { records: [...plan.settled, ...planned], is_written: false, revision: await parts.counters.revision() };
     }
-    return write(parts, plan, call, login);
+    return write(parts, { plan, state }, call, login);
   };
+
+/** What is to be written, and what there was when that was decided: what a file leaves out is kept of that. */
+interface Planned {
+  readonly plan: ImportPlan;
+  readonly state: Pick<ConfigurationState, 'storages' | 'rules'>;
+}
 
 /** In the order of a report. */
 const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 'rule'];
@@ -51,8 +59,9 @@ const KINDS: readonly ImportedRecord['kind'][] = ['setting', 'user', 'storage', 
  * What guards comes before what opens: rules are written and announced before anybody is given more, or anything is mounted. Only new users, whose passwords
  * nobody knows, come before them, as rules name them. Where a rule cannot be written, nothing is opened.
  */
-async function write(parts: ImportParts, plan: ImportPlan, call: Call, login: LoginOfNow): Promise<ImportConfigurationResponse> {
+async function write(parts: ImportParts, planned: Planned, call: Call, login: LoginOfNow): Promise<ImportConfigurationResponse> {
   const { starter, announceChange, users } = parts;
+  const { plan } = planned;
   const records: ImportedRecord[] = [];
   const attempting =
     (ask: LoginOfNow): Attempt =>
@@ -72,11 +81,11 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call, login: Lo
   // One rule may open what another one closes further down: a login that ends between them has all of them written.
   let asked: Promise<void> | undefined;
   const attemptRule = attempting(() => (asked ??= login()));
-  await writeRules(parts, plan, call, attemptRule);
+  await writeRules(parts, planned, call, attemptRule);
   if (plan.rules.length > 0) await announceChange();
 
   const isGuarded = records.every(({ kind, outcome }) => kind !== 'rule' || outcome !== 'failed');
-  const toStart = await open(parts, plan, call, isGuarded ? attempt : (record) => attempt(record, refuse));
+  const toStart = await open(parts, planned, call, isGuarded ? attempt : (record) => attempt(record, refuse));
 
   const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
   // A write that failed may still have reached the store.
@@ -87,7 +96,7 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call, login: Lo
 }
 
 /** @returns storages that are to be started */
-async function open(parts: ImportParts, plan: ImportPlan, call: Call, attempt: Attempt): Promise<Storage[]> {
+async function open(parts: ImportParts, { plan, state }: Planned, call: Call, attempt: Attempt): Promise<Storage[]> {
   const { settings, storages, counters, clock, users } = parts;
   const items = plan.settings.map(({ item }) => item);
   // All of them, or none.
@@ -98,8 +107,10 @@ async function open(parts: ImportParts, plan: ImportPlan, call: Call, attempt: A
   for (const { record, id, fields } of plan.users) if (id !== undefined) await attempt(record, () => users.update(call, { ...fields, id }));
 
   const toStart: Storage[] = [];
+  const versions = new Map(state.storages.map((storage) => [storage.id, storage.version]));
   for (const { record, id, fields } of plan.storages)
     await attempt(record, async () => {
+      if (id !== undefined && (await storages.get(id)).version !== versions.get(id)) throw changedMeanwhile();
       const now = new Date(clock());
       const stored = id ?? (await insertWithId(counters, 'storages', 0, (free) => storages.insert(free, fields, now)));
       toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now));
@@ -110,16 +121,24 @@ async function open(parts: ImportParts, plan: ImportPlan, call: Call, attempt: A
 const refuse = () =>
   Promise.reject(new AppError('FAILED_PRECONDITION', 'not written: a rule of the file, which may guard it, could not be'));
 
+/** Its driver may have kept a new token, or somebody may have entered another password, which the file leaves out. */
+function changedMeanwhile(): AppError {
+  return new AppError('STALE_VERSION', 'not written: what is here was changed since the import began, try again');
+}
+
 type Attempt = (record: ImportedRecord, action: () => Promise<unknown>) => Promise<void>;
 
-async function writeRules({ rules, counters, users }: ImportParts, plan: ImportPlan, call: Call, attempt: Attempt): Promise<void> {
+async function writeRules({ rules, counters, users }: ImportParts, { plan, state }: Planned, call: Call, attempt: Attempt): Promise<void> {
   const ids = new Map((await users.list(call)).map((user) => [user.username, user.id]));
+  const [before, now] = [state.rules, await rules.list()].map((all) => new Map(all.map((rule) => [rule.id, rule])));
   // One rule may open what another one closes further down.
+  const areAsBefore = plan.rules.every(({ id }) => id === undefined || isDeepStrictEqual(before?.get(id), now?.get(id)));
   const areKnown = plan.rules.every(({ fields }) => [...fields.readers, ...fields.writers].every((name) => ids.has(name)));
   for (const { record, id, fields } of plan.rules)
     await attempt(record, async () => {
       const { readers, writers, ...rest } = fields;
       const rule = { ...rest, read_users: idsOf(readers, ids), write_users: idsOf(writers, ids) };
+      if (!areAsBefore) throw changedMeanwhile();
       if (!areKnown) return refuse();
       if (id === undefined) await insertWithId(counters, 'rules', 0, (free) => rules.insert(free, rule));
       else await rules.replace(id, rule);

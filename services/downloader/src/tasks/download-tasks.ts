@@ -40,12 +40,19 @@ const DEFAULT_THREADS = 5;
 const FOLLOWED_PER_TOOL = 64;
 const DOWNLOAD_RETRIES = 1;
 const TRANSFER_RETRIES = 2;
+/** While a download goes on, for hours or days, the right to it is asked for again so often, in milliseconds. */
+const ASK_AGAIN_MS = 60_000;
 /** A download whose results find no room in the queue, or that waits for its own transfers, looks again after so long, in milliseconds. */
 const WAIT_FOR_ROOM_MS = 30_000;
 
 export interface DownloadTaskOptions {
-  /** Asked before anything is fetched: the one whose download it is may have lost the right since it was queued. @throws AppError PERMISSION_DENIED */
+  /**
+   * Asked before anything is fetched, and while it is: the one whose download it is may have lost the right since it was queued, or begun.
+   * @throws AppError PERMISSION_DENIED
+   */
   readonly requireTarget: (run: Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal'>) => Promise<void>;
+  /** ASK_AGAIN_MS unless told. @internal given by tests only */
+  readonly askAgainMs?: number;
   readonly fetches: FetchTasks;
   readonly toolDownloads: ToolTasks;
   readonly transfers: TransferTasks;
@@ -61,17 +68,17 @@ export interface DownloadTaskOptions {
   readonly holdRoom?: RecordRoom | undefined;
 }
 
+const checkpoint = z.union([fetchState, z.object({ tool: savedTool })]).nullable();
+type Checkpoint = z.output<typeof checkpoint>;
+const fetchOf = (saved: Checkpoint | undefined): FetchState | undefined => (saved && !('tool' in saved) ? saved : undefined);
+const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
+
 export function createDownloadTasks(
   kit: Pick<ServiceKit, 'store' | 'bus' | 'logger' | 'metrics' | 'tracing'>,
   options: DownloadTaskOptions,
 ): DownloadTasks {
   const { store, bus, logger, metrics, tracing } = kit;
   const { fetches, toolDownloads, transfers } = options;
-  const checkpoint = z.union([fetchState, z.object({ tool: savedTool })]).nullable();
-  type Checkpoint = z.output<typeof checkpoint>;
-  const fetchOf = (saved: Checkpoint | undefined): FetchState | undefined => (saved && !('tool' in saved) ? saved : undefined);
-  const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
-
   const failures = counter(metrics, 'wharf_downloader_failures_total');
   const downloadsOf = (name: string) =>
     defineTaskKind({
@@ -83,9 +90,11 @@ export function createDownloadTasks(
       async run(run) {
         try {
           await options.requireTarget(run);
-          if (run.input.tool === BUILT_IN_TOOL)
-            await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null, hasProgress(state)));
-          else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
+          await whileAllowed(run, options, (signal) =>
+            run.input.tool === BUILT_IN_TOOL
+              ? fetches.run({ ...run, signal }, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null, hasProgress(state)))
+              : toolDownloads.run({ ...run, signal }, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool })),
+          );
         } catch (error) {
           if (!run.signal.aborted && postponedMs(error) === undefined)
             failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
@@ -165,6 +174,25 @@ function waitsFor(known: readonly { readonly done: boolean; readonly paused: boo
   const isForPeople = known.every(({ done, paused }) => done || paused);
   const until = isForPeople ? 'its paused transfers are resumed or cancelled' : 'what it brought before is transferred';
   return postponed(`waits until ${until}`, WAIT_FOR_ROOM_MS);
+}
+
+/** Runs a download until its user may have nothing brought there any more. @throws what `requireTarget` throws, and `work` */
+async function whileAllowed(
+  run: Parameters<DownloadTaskOptions['requireTarget']>[0],
+  { requireTarget, askAgainMs = ASK_AGAIN_MS }: Pick<DownloadTaskOptions, 'requireTarget' | 'askAgainMs'>,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const over = new AbortController();
+  const asking = setInterval(() => void requireTarget(run).catch((error) => over.abort(error)), askAgainMs);
+  try {
+    await work(AbortSignal.any([run.signal, over.signal]));
+  } catch (error) {
+    // Whatever it ended with.
+    if (!run.signal.aborted) over.signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearInterval(asking);
+  }
 }
 
 /** How many downloads a replica works on at a time: in all, of a tool, and of a user. */

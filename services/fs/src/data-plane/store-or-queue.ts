@@ -41,7 +41,6 @@ async function storeNowOrLater(
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
-    // The password is not kept, only whether it lets the user replace what is there by then.
     const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
     const task = await tasks.uploads.receive({
       upload,

@@ -76,7 +76,7 @@ export interface WriteOptions extends CallOptions {
    * Passes a content on once more, as long as whoever sent it may by now: asked for where all of it was taken in before the storage has any, which may take
    * hours for it. Drivers that hand a content to another storage give it on; others pass it over.
    */
-  readonly whileAllowed?: ((content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined;
+  readonly whileAllowed?: ((content: AsyncIterable<Uint8Array>, sizeBytes: number) => AsyncIterable<Uint8Array>) | undefined;
 }
 
 export interface PlaceOptions extends CallOptions {

@@ -112,7 +112,7 @@ function observedDraft(draft: Draft, observer: CallObserver, leave: Leave): Draf
 
 const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
-type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'whileAllowed'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'afterWaiting' | 'beforePublish' | 'whileAllowed'>;
 
 /** A call whose source and whose question before publishing may fail without the storage being to blame. */
 function observedWrite<Options extends Publishing, Result>(
@@ -258,11 +258,12 @@ function noted<Options extends Publishing>(content: AsyncIterable<Uint8Array>, o
       note(error);
     }
   };
-  const { beforePublish, whileAllowed } = options;
+  const { afterWaiting, beforePublish, whileAllowed } = options;
   const asking = {
     ...options,
+    ...(afterWaiting && { afterWaiting: () => afterWaiting().catch(note) }),
     ...(beforePublish && { beforePublish: () => beforePublish().catch(note) }),
-    ...(whileAllowed && { whileAllowed: (taken: AsyncIterable<Uint8Array>) => pass(whileAllowed(taken)) }),
+    ...(whileAllowed && { whileAllowed: (taken: AsyncIterable<Uint8Array>, sizeBytes: number) => pass(whileAllowed(taken, sizeBytes)) }),
   };
   return { content: pass(content), options: asking, isOwnFailure };
 }

@@ -22,7 +22,7 @@ export function withTraits(driver: StorageDriver, spoolFolder?: string): Storage
         if (!traits.needsSize || options.sizeBytes !== undefined) return write(file, content, options);
         const spooled = await spool(content, { signal: options.signal, caller: options.caller, folder: spoolFolder });
         try {
-          const allowed = options.whileAllowed?.(spooled.content) ?? spooled.content;
+          const allowed = options.whileAllowed?.(spooled.content, spooled.sizeBytes) ?? spooled.content;
           return await write(file, allowed, { ...options, sizeBytes: spooled.sizeBytes });
         } finally {
           await spooled.end();

@@ -113,7 +113,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   const renaming = placementKind('move', ofPlacement, takeRoom, 'rename');
   const removal = removalKind(ofTask);
   const area = openArea(parts, logger);
-  const upload = area && uploadKind(area, operationOf);
+  const upload = area && uploadKind(area, operationOf, kit.keys.atRest);
   const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move, renaming, removal, ...(upload ? [upload] : [])];
   const listOf = new Map(kinds.map((kind) => [kind.name, kind.list]));
   const engine = createTaskEngine({
@@ -142,7 +142,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   return {
     engine,
     operationOf,
-    uploads: area && upload && createUploadTasks(engine, area, upload),
+    uploads: area && upload && createUploadTasks(engine, area, upload, kit.keys.atRest),
     async start() {
       await engine.start();
       sweeping.start();

@@ -1,5 +1,6 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
+import { unseal } from '@wharf/service-kit';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
@@ -22,8 +23,10 @@ export const uploadShape = z.object({
   modified: z.number(),
   overwrite: z.boolean(),
   hashes: z.partialRecord(z.enum(['md5', 'sha1', 'sha256']), z.string()),
-  /** The password of what the file would replace was given when the body came, and is not kept. Absent, of an earlier version: nobody knows. */
+  /** The password of what the file would replace was given when the body came. Absent, of an earlier version: nobody knows. */
   hadPassword: z.boolean().optional(),
+  /** That password, sealed. Earlier versions kept none. */
+  password: z.string().optional(),
   /** Of the quota, made when the body came. */
   claim: z.string().optional(),
 });
@@ -45,9 +48,9 @@ const MAX_PAUSES = 35;
 /**
  * Stores bodies that one area keeps. The kind bears the area's name: only those who have the area can do the work.
  *
- * @param operationOf the frame of a run, with the rights of today.
+ * @param operationOf the frame of a run, with the rights of today. @param key under which passwords are sealed
  */
-export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): TaskKind<UploadInput> {
+export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>, key: Buffer): TaskKind<UploadInput> {
   return defineTaskKind({
     name: `upload-${area.id}`,
     // One list for the uploads of all replicas.
@@ -58,7 +61,7 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
     async run(run) {
       let isBegun = false;
       try {
-        await storeBody(run, area, operationOf, () => {
+        await storeBody(run, { area, operationOf, key }, () => {
           isBegun = true;
         });
       } catch (error) {
@@ -87,17 +90,18 @@ async function giveRoomBack(run: UploadRun, operationOf: (run: UploadRun) => Pro
   await snapshot.quotas.end(actor, claim, 0);
 }
 
-async function storeBody(
-  run: UploadRun,
-  area: UploadArea,
-  operationOf: (run: UploadRun) => Promise<Operation>,
-  onBegin: () => void,
-): Promise<void> {
+interface Surroundings {
+  readonly area: UploadArea;
+  readonly operationOf: (run: UploadRun) => Promise<Operation>;
+  readonly key: Buffer;
+}
+
+async function storeBody(run: UploadRun, { area, operationOf, key }: Surroundings, onBegin: () => void): Promise<void> {
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
   if (run.checkpoint?.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
-  const upload = await beginStoring(operation, input);
+  const upload = await beginStoring(operation, input, key);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
   onBegin();
@@ -117,21 +121,26 @@ async function storeBody(
   await area.remove(input.file);
 }
 
-async function beginStoring(operation: Operation, input: UploadInput): Promise<Upload> {
+async function beginStoring(operation: Operation, input: UploadInput, key: Buffer): Promise<Upload> {
   const { actor } = operation;
   const path = parseVirtualPath(input.path);
   if (!isWithin(actor.basePath, path)) throw denied();
   return beginUpload(operation, {
     path: relativeTo(actor.basePath, path),
     overwrite: input.overwrite,
-    // What nothing guarded then may be guarded since.
-    password: input.hadPassword === false ? '' : undefined,
+    password: passwordOf(input, key),
     sizeBytes: input.sizeBytes,
     modifiedAt: new Date(input.modified),
     expectedHashes: input.hashes,
     storage: input.storage,
     claim: input.claim,
   });
+}
+
+/** What nothing guarded when the body came may be guarded since, and what was guarded may have another password: the task may wait, or be paused, for long. */
+function passwordOf({ hadPassword, password }: UploadInput, key: Buffer): string | undefined {
+  if (password !== undefined) return unseal(key, password);
+  return hadPassword === false ? '' : undefined;
 }
 
 /** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { baseName } from '@wharf/paths';
+import { seal } from '@wharf/service-kit';
 import { type TaskCreator, type TaskEngine, type WireTask, wireTask } from '@wharf/task-engine';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
 import { withinClaim } from '../domain/quota/quota.ts';
@@ -24,7 +25,8 @@ export interface UploadTasks {
   receive(body: ReceivedBody): Promise<WireTask>;
 }
 
-export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: ReturnType<typeof uploadKind>): UploadTasks {
+/** @param key under which passwords are sealed */
+export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: ReturnType<typeof uploadKind>, key: Buffer): UploadTasks {
   return {
     async receive({ upload, request, content, creator, signal }) {
       const { sizeBytes, expectedHashes, overwrite, modifiedAt = new Date() } = request;
@@ -53,6 +55,8 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
           hashes: expectedHashes,
           claim,
           hadPassword: needsPassword,
+          // One that guards a file is kept where the rule keeps it, in the same way.
+          ...(needsPassword && request.password !== undefined && { password: seal(key, request.password) }),
         },
       };
       try {

@@ -382,6 +382,50 @@ describe('an upload', () => {
     },
   );
 
+  it.each([
+    ['4 bytes', 4, 'text'],
+    ['a size that is not said', undefined, 'text'],
+    ['no byte', 0, ''],
+  ])(
+    'of %s gets no name where its storage has all of it with the last byte, and its sender may no more',
+    async (_what, sizeBytes, text) => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const store = createTestDriver('Sized');
+      const definition: DriverDefinition = {
+        ...store.definition,
+        async open(...given) {
+          const driver = await store.definition.open(...given);
+          // As a server that answers when it has the length that it was told.
+          async function* upTo(bytes: number, content: AsyncIterable<Uint8Array>) {
+            if (bytes === 0) return;
+            for await (const chunk of content) {
+              yield chunk;
+              bytes -= chunk.byteLength;
+              if (bytes === 0) return;
+            }
+          }
+          const write: StorageDriver['write'] = async (file, content, options) => {
+            vi.advanceTimersByTime(3_000);
+            return driver.write?.(file, upTo(options.sizeBytes ?? 0, content), options) ?? expect.fail('it takes no files');
+          };
+          return decorated({ ...operationsOf(driver), traits: { ...driver.traits, needsSize: true }, write });
+        },
+      };
+      const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Sized' }] });
+      const put = async (renewed: () => Promise<Operation>) => {
+        const upload = await beginUpload({ ...memory.operation(), renewed }, request('/f', { sizeBytes }));
+        return upload.store(bytesOf(text)).then(
+          () => 'stored',
+          (error) => AppError.from(error).code,
+        );
+      };
+      expect(await put(() => Promise.reject(new AppError('UNAUTHENTICATED', 'logged out')))).toBe('UNAUTHENTICATED');
+      expect(await memory.everything()).toEqual([]);
+      expect(await put(async () => memory.operation())).toBe('stored');
+    },
+  );
+
   it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
     const memory = await openTree({
       rules: [

@@ -54,8 +54,11 @@ export interface Upload {
   readonly mayReplace: boolean;
   /** Whether it is the password that does: without one the rules would not let the caller. */
   readonly needsPassword: boolean;
-  /** Passes a content on as long as whoever sends it is logged in and may. @throws AppError UNAUTHENTICATED | PERMISSION_DENIED */
-  whileAllowed(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+  /**
+   * Passes a content on as long as whoever sends it is logged in and may: of one of a known size its last byte too.
+   * @param sizeBytes as the request says, unless told. @throws AppError UNAUTHENTICATED | PERMISSION_DENIED
+   */
+  whileAllowed(content: AsyncIterable<Uint8Array>, sizeBytes?: number): AsyncIterable<Uint8Array>;
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
   /**
@@ -100,7 +103,8 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, call)))
     throw new AppError('ENTRY_EXISTS', 'file exists');
   const asked = { path, allowedAtMs, password: request.overwrite && mayReplace ? password : undefined };
-  const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
+  const whileAllowed = (content: AsyncIterable<Uint8Array>, sizeBytes = request.sizeBytes) =>
+    thenAllowed(content, operation, { ...asked, sizeBytes });
   return {
     path,
     located,
@@ -283,6 +287,8 @@ interface Asked {
   readonly allowedAtMs: number;
   /** Lets the caller replace what is there; undefined: it is not asked for. */
   readonly password: string | undefined;
+  /** Of the content. Absent: not known. */
+  readonly sizeBytes?: number | undefined;
 }
 
 function askingAgain({ renewed, signal }: Operation, { path, allowedAtMs, password }: Asked): AskAgain {
@@ -306,8 +312,11 @@ export async function* thenAllowed(
   asked: Asked,
 ): AsyncGenerator<Uint8Array, void> {
   const ask = askingAgain(operation, asked);
+  let bytes = 0;
   for await (const chunk of content) {
-    await ask(RENEW_EVERY_MS);
+    bytes += chunk.byteLength;
+    // A server that was told the size has all of it with the last byte, whatever comes after that.
+    await ask(bytes === asked.sizeBytes ? RENEW_MS : RENEW_EVERY_MS);
     yield chunk;
   }
   await ask(RENEW_MS);

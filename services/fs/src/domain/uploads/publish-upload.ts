@@ -4,6 +4,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
 import { callerOf, callOf, type Operation } from '../changing/operations/operation.ts';
+import { patiently } from '../changing/operations/rights-of-now.ts';
 import { hasContent } from '../changing/same-content.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -140,7 +141,8 @@ function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart
   return async () => {
     await held.keep();
     await isThere();
-    const now = operation.renewed ? await operation.renewed(operation.signal) : operation;
+    const { renewed, signal } = operation;
+    const now = renewed ? await patiently(() => renewed(signal), signal) : operation;
     await requireStillAllowed(now, session, password);
   };
 }

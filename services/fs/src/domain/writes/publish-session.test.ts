@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { Draft } from '../../driver-contract/storage-driver.ts';
@@ -22,22 +23,28 @@ it('a file that has its name is told also where the store is away, or the proces
   expect(memory.published).toEqual(['/f']);
 });
 
-it('a draft gets no name where its user is disabled while it waits for its turn', async () => {
+it.each([
+  ['gets no name where its user is disabled', 'user', DENIED],
+  ['gets its name also where the store is away for a moment', 'store', 'it has its name'],
+] as const)('a draft %s while it waits for its turn', async (_what, lost, outcome) => {
   const store = new MemoryDriver({});
-  let isDisabled = false;
+  let isWaiting = false;
   const draft: Partial<Draft> = {
     sizeBytes: async () => 0,
     close: async () => {},
     publish: async ({ beforePublish }) => {
-      isDisabled = true;
+      isWaiting = true;
       await beforePublish?.();
       throw new Error('it has its name');
     },
   };
   const memory = await openLimited(decorated({ ...operationsOf(store), openDraft: async () => draft as Draft }));
   const session = { id: '0'.repeat(32), userId: 7, path: vpath('/f'), storageId: 1, hasDraft: true, isPublished: false, sizeBytes: 0 };
+  let asked = 0;
   const operationOf = async () => {
-    if (isDisabled) throw denied();
+    if (isWaiting && lost === 'user') throw denied();
+    asked += isWaiting ? 1 : 0;
+    if (asked === 1) throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
     return memory.operation();
   };
   const parts = {
@@ -49,5 +56,7 @@ it('a draft gets no name where its user is disabled while it waits for its turn'
       release: async () => {},
     },
   } as unknown as SessionParts;
-  expect(await refusalOf(commit(parts, session.id, { sizeBytes: 0, digests: {} }, new AbortController().signal))).toEqual(DENIED);
+  const done = commit(parts, session.id, { sizeBytes: 0, digests: {} }, new AbortController().signal);
+  if (lost === 'store') await expect(done).rejects.toThrow(outcome);
+  else expect(await refusalOf(done)).toEqual(outcome);
 });

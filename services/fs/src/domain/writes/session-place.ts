@@ -5,6 +5,7 @@ import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.
 import { denied, requirePermission } from '../access/permissions.ts';
 import { looksLikeCopy } from '../changing/copy-file.ts';
 import { callOf, type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
+import { patiently } from '../changing/operations/rights-of-now.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -62,7 +63,7 @@ export async function requireStillBrought(
   { userId, path, upload }: WriteSession,
   signal: AbortSignal,
 ): Promise<void> {
-  const { snapshot, actor } = await operationOf(userId, signal);
+  const { snapshot, actor } = await patiently(() => operationOf(userId, signal), signal);
   if (!isWithin(actor.basePath, path)) throw denied();
   if (upload) requireCreation(snapshot, actor, parentPath(path));
   else requirePermission(actor, 'offline_download');

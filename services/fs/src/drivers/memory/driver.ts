@@ -126,6 +126,7 @@ export class MemoryDriver implements StorageDriver {
     const chunks: Uint8Array[] = [];
     const until = untilClosed(options, this.#closing.signal);
     for await (const chunk of verifiedContent(content, until)) chunks.push(Uint8Array.from(chunk));
+    if (options.afterWaiting) await options.afterWaiting();
     let replaced = this.#checkWritable(path, options);
     for (let isAnswered = options.beforePublish === undefined; !isAnswered; ) {
       await options.beforePublish?.();
