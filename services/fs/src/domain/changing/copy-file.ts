@@ -1,8 +1,16 @@
 import { AppError } from '@wharf/errors';
-import { parentPath } from '@wharf/paths';
-import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { type MountPath, parentPath } from '@wharf/paths';
+import {
+  type BeforePublish,
+  type CallOptions,
+  type Entry,
+  type HashName,
+  type StorageDriver,
+  supports,
+} from '../../driver-contract/storage-driver.ts';
 import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
+import { RENEW_MS } from './operations/rights-of-now.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
 
@@ -73,18 +81,48 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
     return driver.copy(from.path, to.path, { ...call, overwrite });
   };
   try {
+    const begunAtMs = performance.now();
     const target = await make().catch(async (error) => {
       // A copy wants the folder it goes to, unlike a write; most often it is there.
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
       await to.driver.makeDirectory(parentPath(to.path), call);
       return make();
     });
+    if (performance.now() - begunAtMs >= RENEW_MS) await requireStill(to, target, call);
     onBytes?.(source.sizeBytes ?? 0);
     return { source, target, readBytes: undefined };
   } catch (error) {
     if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return undefined;
     throw error;
   }
+}
+
+/**
+ * What a storage copied for long is asked about once more: a rule may have come, and after it what was copied. A copy that may not be goes; what it took the
+ * place of is gone by then.
+ *
+ * @throws AppError PERMISSION_DENIED | UNAUTHENTICATED; FAILED_PRECONDITION for the admin
+ */
+async function requireStill(to: Place, target: Entry, { afterWaiting }: OwnCall): Promise<void> {
+  try {
+    await afterWaiting?.();
+  } catch (error) {
+    // Where nobody can say, it is as it was at the beginning.
+    if (!REFUSALS.some((code) => AppError.is(error, code))) return;
+    await removeCopy(to.driver, to.path, target, { signal: AbortSignal.timeout(BACK_MS), isPatient: true });
+    throw error;
+  }
+}
+
+const REFUSALS = ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'FAILED_PRECONDITION'] as const;
+/** For taking a file away again, in milliseconds. */
+const BACK_MS = 30_000;
+
+/** Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's. */
+export async function removeCopy(driver: StorageDriver, path: MountPath, made: Entry, call: CallOptions): Promise<void> {
+  if (!supports(driver, 'remove')) return;
+  const what = made.isDirectory ? { recursive: true } : { recursive: false, onlyIf: made };
+  await driver.remove(path, { ...call, ...what }).catch(() => undefined);
 }
 
 /** What each call of a storage for a copy is given. */

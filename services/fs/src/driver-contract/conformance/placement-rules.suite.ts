@@ -229,6 +229,15 @@ export function copyRules(rule: Rule): void {
     await put(driver, '/a', 'changed');
     expect(digest(await collect(await driver.read(at('/b'))))).toBe(digest(content));
   });
+  rule('a copied file is what the copy answers', ['write', 'copy', 'remove'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await put(driver, '/b', 'another');
+    for (const to of ['/b', '/c']) {
+      const copied = await driver.copy(at('/a'), at(to), { overwrite: true });
+      await driver.remove(at(to), { recursive: false, onlyIf: copied });
+    }
+    expect(await namesIn(driver, '/')).toEqual(['a']);
+  });
   rule('a folder is copied with all it holds', ['write', 'makeDirectory', 'copy'], async (driver) => {
     await put(driver, '/d/e/file', 'x');
     await put(driver, '/d/top', 'y');

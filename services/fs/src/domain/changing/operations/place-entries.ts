@@ -5,7 +5,7 @@ import type { Relocated } from '../../quota/quota.ts';
 import { resolvePath } from '../../snapshot/snapshot.ts';
 import { callerOf, type Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
-import { conflictAt, type Item, mayStillPlace, type Placement, planPlacement } from './plan-placement.ts';
+import { conflictAt, type Item, mayStillPlace, type Placement, planPlacement, requirePlacement } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS } from './plan-room.ts';
 import { type RightsOfNow, rightsOfNow } from './rights-of-now.ts';
 
@@ -77,7 +77,8 @@ async function placeItems(
       const current = await mayStillPlace(operation, now, item, verb);
       const isPlanned = current === operation || item.conflict !== 'replace';
       const allowed = isPlanned ? item : { ...item, conflict: conflictAt(current, item.target) };
-      if (!(await placeInOneStep(current, allowed, verb))) left.push(item);
+      const requireStill = (later: Operation) => requirePlacement(later, item, verb);
+      if (!(await placeInOneStep(current, allowed, verb, requireStill))) left.push(item);
     }
   } finally {
     if (left.length > 0) await queue(left);

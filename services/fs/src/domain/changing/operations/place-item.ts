@@ -1,35 +1,48 @@
 import { AppError } from '@wharf/errors';
-import { baseName, type EntryName, parentPath } from '@wharf/paths';
+import { baseName, type EntryName, isWithin, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
+import { removeCopy } from '../copy-file.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries } from './require-nothing-hidden.ts';
-import { changeCallOf, RENEW_MS } from './rights-of-now.ts';
+import { changeCallOf, mayHideMore, RENEW_MS } from './rights-of-now.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
 
+/** Asks of the rights and rules behind a step what was asked before it; throws where it would not be made by them. */
+type RequireStill = (later: Operation) => void;
+
+/** What is asked while an entry gets another name. */
+export interface WhileRenamed {
+  readonly requireStill: RequireStill;
+  /** Asked on the way where it is copied and removed, which may take hours. */
+  readonly mayStill: () => Promise<void>;
+}
+
 /**
  * Moves or copies one entry in one step, and tells of it. Whoever moves has it counted by `Quotas.relocating`.
  *
+ * @param requireStill asked where the step took long and rights or rules are others by then: what it refuses is taken back. Absent: it goes back to the name
+ * that it had
  * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
- * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
+ * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage and `requireStill` throw
  */
-export async function placeInOneStep(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
+export async function placeInOneStep(operation: Operation, item: Item, verb: Verb, requireStill?: RequireStill): Promise<boolean> {
   const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return false;
-  if (verb !== 'copy') return step(operation, item, verb);
+  if (verb !== 'copy') return step(operation, item, verb, requireStill);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
     operation,
     bytes,
-    () => step(operation, item, verb),
+    () => step(operation, item, verb, requireStill),
     () => bytesAt(operation, target, to),
   );
 }
@@ -38,16 +51,15 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
  * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
  * one at most: what is in a folder is not replaced by a new name.
  *
- * @param how.queue takes over a large folder that is to be copied and removed. @param how.mayStill asked on the way where it is copied and removed, which may
- * take hours. Absent: it goes back to the name that it had
- * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage and `mayStill` throw
+ * @param how.queue takes over a large folder that is to be copied and removed. The rest is absent where it goes back to the name that it had
+ * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage, `mayStill` and `requireStill` throw
  */
 export async function renameItem(
   operation: Operation,
   item: Item,
-  { queue, mayStill }: { queue?: ((items: readonly Item[]) => Promise<void>) | undefined; mayStill?: () => Promise<void> } = {},
+  { queue, mayStill, requireStill }: { queue?: ((items: readonly Item[]) => Promise<void>) | undefined } & Partial<WhileRenamed> = {},
 ): Promise<void> {
-  if (await placeInOneStep(operation, item, 'rename')) return;
+  if (await placeInOneStep(operation, item, 'rename', requireStill)) return;
   const { source, target, entry, from, to, conflict } = item;
   const { changes } = operation;
   const call = callOf(operation);
@@ -83,7 +95,7 @@ async function isFull({ driver, path }: Place, call: OwnCall): Promise<boolean> 
   return false;
 }
 
-async function step(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
+async function step(operation: Operation, item: Item, verb: Verb, requireStill?: RequireStill): Promise<boolean> {
   const { changes } = operation;
   const { source, target, entry: looked, from, to, conflict } = item;
   const call = verb === 'copy' ? 'copy' : 'rename';
@@ -99,8 +111,12 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
       overwrite: conflict === 'replace',
       ...(looked.isDirectory && { isTree: true }),
     });
-    if (call === 'copy') await dropHidden(await afterStep(operation, begunAtMs), item, there);
-    else if (parentPath(source) !== parentPath(target)) await keepHidden(await afterStep(operation, begunAtMs), item, here, there);
+    const tookMs = performance.now() - begunAtMs;
+    const later = await afterStep(operation, tookMs);
+    const requireThen = requireStill && mayHideMore(later, operation) ? requireStill : undefined;
+    const done = { item, here, there, entry, later, requireThen, tookMs };
+    if (call === 'copy') await keepCopy(done);
+    else if (requireThen || parentPath(source) !== parentPath(target)) await keepMove(done);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
@@ -117,11 +133,11 @@ async function step(operation: Operation, item: Item, verb: Verb): Promise<boole
  * The operation for what follows a step: whoever has left since would have what is hidden go along. Each call has its own time, and the walk its bound. After a
  * long step it is that of now: what came into the folder meanwhile may have a rule that came before.
  *
- * @param begunAtMs of the step, by the clock of the process
+ * @param tookMs for how long the step took
  */
-async function afterStep(operation: Operation, begunAtMs: number): Promise<Operation> {
+async function afterStep(operation: Operation, tookMs: number): Promise<Operation> {
   const { signal } = new AbortController();
-  if (performance.now() - begunAtMs < RENEW_MS) return { ...operation, signal };
+  if (tookMs < RENEW_MS) return { ...operation, signal };
   const now = await operation.renewed?.(signal).catch(() => undefined);
   if (now) return { ...now, signal };
   // Whoever has logged out, or is disabled by now, is held to the rules of now too. Where nobody can say, it is as it was at the beginning.
@@ -132,32 +148,71 @@ async function afterStep(operation: Operation, begunAtMs: number): Promise<Opera
 /** As it is where it went: what was hidden in it by the rules of its old place. */
 const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
 
+/** A step that is made, and whether it holds. */
+interface Done {
+  readonly item: Item;
+  readonly here: Place;
+  readonly there: Place;
+  /** At its new place. */
+  readonly entry: Entry;
+  readonly later: Operation;
+  /** Absent: nothing is other than it was before the step. */
+  readonly requireThen: RequireStill | undefined;
+  readonly tookMs: number;
+}
+
+/** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
+function requireStep({ item, later, requireThen }: Done): void {
+  if (!requireThen) return;
+  const { basePath } = later.actor;
+  if (!isWithin(basePath, item.source) || !isWithin(basePath, item.target)) throw denied();
+  requireThen(later);
+}
+
 /**
- * A file that is hidden from the caller may have come into a folder between the look at it and its move: then the folder goes back.
+ * A rule may have come while an entry moved, which guards nothing at the new place, and something that is hidden from the caller may have come into the folder:
+ * then it goes back. What it took the place of is gone by then.
  *
  * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
  */
-async function keepHidden(operation: Operation, item: Item, here: Place, there: Place): Promise<void> {
+async function keepMove(done: Done): Promise<void> {
+  const { item, here, there, later, tookMs } = done;
   try {
-    for await (const _hidden of hiddenEntries(operation, arrived(item, false))) throw denied();
+    requireStep(done);
+    for await (const _hidden of hiddenEntries(later, arrived(item, false))) throw denied();
   } catch (error) {
-    // Not the caller's signal: whoever leaves meanwhile would have it stay. Where something new has the old name, it stays too.
-    const signal = AbortSignal.timeout(BACK_MS);
+    // Where something new has the old name, it stays.
     if (supports(there.driver, 'rename'))
-      await there.driver.rename(there.path, here.path, { overwrite: false, signal }).catch(() => undefined);
+      await there.driver.rename(there.path, here.path, { ...takingBack(tookMs), overwrite: false }).catch(() => undefined);
     throw error;
   }
 }
 
-/** What came into the folder between the look and the copy is not the caller's to have. */
-async function dropHidden(operation: Operation, item: Item, { driver }: Place): Promise<void> {
-  const hidden = await Array.fromAsync(hiddenEntries(operation, arrived(item, true)));
+/**
+ * A copy that the rules behind it do not allow goes again. It was made over nothing, or over a file, which is gone by then. Of another one what came into the
+ * folder between the look and the copy is not the caller's to have, where it is hidden.
+ *
+ * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
+ */
+async function keepCopy(done: Done): Promise<void> {
+  const { item, there, entry, later, tookMs } = done;
+  const { driver, path } = there;
+  try {
+    requireStep(done);
+  } catch (error) {
+    await removeCopy(driver, path, entry, takingBack(tookMs));
+    throw error;
+  }
+  const hidden = await Array.fromAsync(hiddenEntries(later, arrived(item, true)));
   if (!supports(driver, 'remove')) return;
-  for (const place of hidden) await driver.remove(place, { recursive: true, signal: AbortSignal.timeout(BACK_MS) });
+  for (const place of hidden) await driver.remove(place, { ...takingBack(tookMs), recursive: true });
 }
 
-/** For taking back what should not have been done, in milliseconds. */
+/** For taking back what should not have been done, in milliseconds, at least. */
 const BACK_MS = 30_000;
+
+/** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */
+const takingBack = (tookMs: number) => ({ signal: AbortSignal.timeout(Math.max(BACK_MS, 2 * tookMs)), isPatient: true }) as const;
 
 /** What a move made of both names. */
 function outcomesOf({ source, target }: Item, driver: StorageDriver, entry: Entry, since: number): [Outcome, Outcome] {

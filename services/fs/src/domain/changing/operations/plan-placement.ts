@@ -141,19 +141,28 @@ async function planItem(
 }
 
 /**
+ * What is asked of a move or copy again: before a step that comes late, and after one that took long.
+ *
+ * @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
+ */
+export function requirePlacement(operation: Operation, { source, target }: Item, verb: 'move' | 'copy'): void {
+  requirePermission(operation.actor, verb);
+  requireFolders(operation, parentPath(source), parentPath(target), verb);
+  requirePlaceable(operation, source, target, verb);
+}
+
+/**
  * The operation of now, which may place this entry, too.
  *
  * @param planned the operation of then. @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */
 export function mayStillPlace(planned: Operation, now: RightsOfNow, item: Item, verb: 'move' | 'copy'): Promise<Operation> {
   const { source: path, target, entry, from: located } = item;
-  const check = (operation: Operation) => {
-    requirePermission(operation.actor, verb);
-    requireFolders(operation, parentPath(path), parentPath(target), verb);
-    requirePlaceable(operation, path, target, verb);
-  };
-  return stillAllowed(planned, now, check, (operation) =>
-    requireNothingHidden(operation, { entry, path, located, target, isCopied: verb === 'copy' }),
+  return stillAllowed(
+    planned,
+    now,
+    (operation) => requirePlacement(operation, item, verb),
+    (operation) => requireNothingHidden(operation, { entry, path, located, target, isCopied: verb === 'copy' }),
   );
 }
 

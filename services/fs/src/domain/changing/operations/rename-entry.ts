@@ -44,7 +44,5 @@ export async function renameEntry(
   const looked = { source: path, target, entry: found.entry, from, to };
   const current = await mayStillRename(operation, now, looked);
   const item: Item = { ...looked, conflict: request.overwrite ? conflictAt(current, target) : 'refuse' };
-  await snapshot.quotas.relocating(relocatedAt(path, target), () =>
-    renameItem(current, item, { queue, mayStill: whileRenamed(now, item) }),
-  );
+  await snapshot.quotas.relocating(relocatedAt(path, target), () => renameItem(current, item, { queue, ...whileRenamed(now, item) }));
 }

@@ -9,7 +9,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, open, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
-import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
+import { LARGE_ENTRIES, placeInOneStep, renameItem, type WhileRenamed } from './place-item.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
@@ -79,16 +79,16 @@ async function takeSteps(
     for (const step of steps) {
       const item = itemOf(folder, step);
       const current = await mayStillRename(operation, now, item);
-      if (queue && !(await placeInOneStep(current, item, 'rename'))) {
+      if (queue && !(await placeInOneStep(current, item, 'rename', whileRenamed(now, item).requireStill))) {
         left.push(item);
         continue;
       }
-      if (!queue) await renameItem(current, item, { mayStill: whileRenamed(now, item) });
+      if (!queue) await renameItem(current, item, whileRenamed(now, item));
       done.push(item);
     }
     if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
     for (const item of left) {
-      await renameItem(await mayStillRename(operation, now, item), item, { mayStill: whileRenamed(now, item) });
+      await renameItem(await mayStillRename(operation, now, item), item, whileRenamed(now, item));
       done.push(item);
     }
   } catch (error) {
@@ -112,13 +112,16 @@ export function mayStillRename(begun: Operation, now: RightsOfNow, item: Looked)
   );
 }
 
-/** Asked while an entry is copied and removed for its name. Its storage is asked nothing: what is copied may hold its only session. */
-export function whileRenamed(now: RightsOfNow, item: Item): () => Promise<void> {
-  return async () => {
-    const operation = await now();
-    requireRenaming(operation, item);
-    // What it takes the place of may be guarded since.
-    if (item.conflict === 'replace' && conflictAt(operation, item.target) !== 'replace') throw denied();
+/** What a rename asks on its way and behind it. Its storage is asked nothing: what is copied may hold its only session. */
+export function whileRenamed(now: RightsOfNow, item: Item): WhileRenamed {
+  return {
+    requireStill: (later) => requireRenaming(later, item),
+    async mayStill() {
+      const operation = await now();
+      requireRenaming(operation, item);
+      // What it takes the place of may be guarded since.
+      if (item.conflict === 'replace' && conflictAt(operation, item.target) !== 'replace') throw denied();
+    },
   };
 }
 

@@ -85,7 +85,7 @@ async function openSlow(profile = {}, slow: readonly ('stat' | 'remove' | 'renam
   return { ...memory, slowDown };
 }
 
-describe.each(Object.entries(CHANGES))('a %s of many names ends with the next one', (_what, { run, right, left }) => {
+describe.each(Object.entries(CHANGES))('a %s of many names ends with the next one', (what, { run, right, left }) => {
   it.each(['the user is disabled', 'the right is withdrawn', 'the root is another one', 'a rule closes the folder'])(
     'when %s',
     async (how) => {
@@ -103,9 +103,12 @@ describe.each(Object.entries(CHANGES))('a %s of many names ends with the next on
         if (how === 'the user is disabled') throw denied();
         return { ...begun, ...now[how] };
       };
+      const before = await memory.everything();
       const [code] = await refusalOf(run({ ...begun, renewed }));
       expect(code).toBe(DENIED[0]);
-      expect(await memory.everything()).toEqual(left);
+      // What a storage has placed in one step goes back; who is disabled has what was allowed until then.
+      const isPlaced = what === 'move' || what === 'copy' || what === 'recursive move';
+      expect(await memory.everything()).toEqual(isPlaced && how !== 'the user is disabled' ? before : left);
     },
   );
 
@@ -244,9 +247,8 @@ it('the removal of a large folder is not begun where its user is disabled while 
 });
 
 it.each([
-  // A copy of what is known to be allowed stays, as of any move that ends on the way.
-  ['copied', 'of one name', ['/in/a', '/in/b', '/in/c', '/in/x', '/out/']],
-  ['copied', 'of several', ['/in/a', '/in/b', '/in/c', '/in/x', '/out/']],
+  ['copied', 'of one name', ['/in/a', '/in/b', '/in/c', '/out/']],
+  ['copied', 'of several', ['/in/a', '/in/b', '/in/c', '/out/']],
   ['read and written', 'of one name', ['/in/a', '/in/b', '/in/c', '/out/']],
   ['read and written', 'of several', ['/in/a', '/in/b', '/in/c', '/out/']],
 ])('a file keeps its place when its user is disabled while it is %s for a new name, in a rename %s', async (how, which, left) => {
