@@ -126,7 +126,7 @@ export async function planImport(
   });
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
-  const takeRoomOfRules = createRulesRoom(state.rules);
+  const takeRoomOfRules = await createRulesRoom(state.rules, pace);
   await each('rule', document.rules, async (rule, name) => {
     const change = await decideRule(rule, { secrets, people: names, present, unknowablePassword: state.unknowablePassword, pace });
     if (change === undefined) return settle('rule', name, 'unchanged');
