@@ -19,7 +19,7 @@ export { encodingOf, ownText, textBytes } from './own-text.ts';
 export { createPace, forOwner, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
-export { createPatternBound, isHugePattern } from './pattern-cost.ts';
+export { createPatternBound, isHugePattern, MAX_PATTERNS_BYTES, patternsBytes } from './pattern-cost.ts';
 export { createPlainServer } from './plain-server.ts';
 export { isYounger, lasts } from './set-clocks.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';

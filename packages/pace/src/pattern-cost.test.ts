@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPatternBound, isHugePattern, patternSteps } from './pattern-cost.ts';
+import { createPatternBound, isHugePattern, MAX_PATTERNS_BYTES, patternSteps, patternsBytes } from './pattern-cost.ts';
 
 it.each([
   ['', 0],
@@ -63,4 +63,16 @@ it.each([
 ])('of patterns of %s that are compiled together some are too many', (_, pattern, most) => {
   const isHuge = createPatternBound();
   expect(Array.from({ length: 200 }, () => isHuge(pattern)).filter((is) => !is)).toHaveLength(most);
+});
+
+it('what patterns take together is counted by their lines, and one rule may have as many as it may have', () => {
+  expect([patternsBytes(''), patternsBytes('\n\n'), patternsBytes('abc'), patternsBytes('abc\n\na{100}\n')]).toEqual([
+    0,
+    0,
+    2_048 + 3 * 640,
+    2 * 2_048 + 103 * 640,
+  ]);
+  const largest = Array.from({ length: 200 }, (_, line) => `a{290}[bc]${line}`).join('\n');
+  expect(patternsBytes(largest)).toBeGreaterThan(MAX_PATTERNS_BYTES / 2);
+  expect(patternsBytes(largest)).toBeLessThan(MAX_PATTERNS_BYTES);
 });

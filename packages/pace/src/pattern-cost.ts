@@ -20,6 +20,21 @@ const FOLDS = { first: 0x41, last: 0x1_e943 } as const;
 /** Patterns that are compiled together, in one turn, have so much of tables and ranges at most: 0.2 s. */
 const MAX_SLOW_STEPS = 8 * MAX_STEPS;
 
+/** What a compiled pattern takes in memory, and each of its instructions. So much takes about as long to compile as a table of Unicode does. */
+const [PATTERN_BYTES, STEP_BYTES] = [2_048, 640];
+/** Users of patterns take so many at most: a repetition of simple pieces looks like more. */
+const MAX_INSTRUCTIONS = 300;
+/** The patterns of all rules have so much together: 2 s to compile them, and each process that knows the rules has all in memory. */
+export const MAX_PATTERNS_BYTES = 48 * 1024 * 1024;
+
+/** About what the patterns in these lines take in memory when they are compiled, in bytes: rather more than less. */
+export function patternsBytes(lines: string): number {
+  let bytes = 0;
+  for (const line of lines.split('\n'))
+    if (line !== '') bytes += PATTERN_BYTES + STEP_BYTES * Math.min(MAX_INSTRUCTIONS, patternSteps(line) + foldedSteps(line));
+  return bytes;
+}
+
 /** Whether a pattern looks so large that it must not even be compiled. The longer it is, the longer this takes: bound it before. */
 export const isHugePattern = (pattern: string): boolean => patternSteps(pattern) + foldedSteps(pattern) > MAX_STEPS;
 

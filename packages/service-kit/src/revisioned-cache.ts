@@ -38,7 +38,7 @@ interface Held<Data, Value> {
 export function createRevisionedCache<Data, Value>(options: {
   readRevision: () => Promise<number>;
   load: () => Promise<Data>;
-  make: (data: Data) => Value;
+  make: (data: Data) => Value | Promise<Value>;
   clock: () => number;
 }): RevisionedCache<Value> {
   const { clock } = options;
@@ -53,7 +53,7 @@ export function createRevisionedCache<Data, Value>(options: {
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const data = await options.load();
     const before = held;
-    const value = before && (await isSame(data, before.data)) ? before.value : options.make(data);
+    const value = before && (await isSame(data, before.data)) ? before.value : await options.make(data);
     return { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
   };
   const refresh = async (): Promise<Held<Data, Value>> => {

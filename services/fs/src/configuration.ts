@@ -12,7 +12,7 @@ import {
 import { parseVirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
 import { createLinkSigner } from './domain/access/link-signer.ts';
-import { createRuleBook } from './domain/access/rule-book.ts';
+import { createRuleBookInTurns } from './domain/access/rule-book.ts';
 import { createMountTable, type MountTable } from './domain/mounts/mount-table.ts';
 import type { Mount, Mounts } from './domain/mounts/mounts.ts';
 import { createQuotas } from './domain/quota/quota.ts';
@@ -39,11 +39,13 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
     load: () => Promise.all([readStorages(models), readRules(models), readSettingsRecord(models)]),
-    make: ([storages, rules, settings]) => {
+    make: async ([storages, sealed, settings]) => {
+      const rules = await createRuleBookInTurns(sealed, openRule);
+      // From here on in one turn: whoever has the snapshot before this one still asks for its mounts.
       const byId = mounts.apply(storages);
       const mountable = storages.filter((storage) => byId.has(storage._id));
       const table: MountTable<Mount> = createMountTable(mountable, (storage) => known(byId, storage._id));
-      return { table, rules: createRuleBook(rules.map(openRule)), settings: settingsFrom(settings) };
+      return { table, rules, settings: settingsFrom(settings) };
     },
   });
   const quotas = createKeptQuotas(models, kit.clock);

@@ -15,9 +15,11 @@ export const createRule =
   (rules: RuleStore, counters: Counters, announceChange: AnnounceChange, findUsers: FindUsers) =>
   async (request: CreateRuleRequest, { signal }: Pick<Call, 'signal'>): Promise<CreateRuleResponse> => {
     const given = required(request.rule, 'rule');
-    const fields = await parseRuleFields(given, createPace(signal));
+    const pace = createPace(signal);
+    const fields = await parseRuleFields(given, pace);
     await requireKnownUsers(fields, new Set(), findUsers);
-    createRulesRoom(await rules.list())(fields, undefined);
+    const takeRoom = await createRulesRoom(await rules.list(), pace);
+    takeRoom(fields, undefined);
     const id = await insertWithId(counters, 'rules', given.id, (free) => rules.insert(free, fields));
     return { id, revision: await announceChange() };
   };

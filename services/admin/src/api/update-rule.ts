@@ -11,11 +11,13 @@ export const updateRule =
   (rules: RuleStore, announceChange: AnnounceChange, findUsers: FindUsers) =>
   async (request: UpdateRuleRequest, { signal }: Pick<Call, 'signal'>): Promise<UpdateRuleResponse> => {
     const given = required(request.rule, 'rule');
-    const fields = await parseRuleFields(given, createPace(signal));
+    const pace = createPace(signal);
+    const fields = await parseRuleFields(given, pace);
     const all = await rules.list();
     const before = all.find(({ id }) => id === given.id);
     await requireKnownUsers(fields, new Set([...(before?.read_users ?? []), ...(before?.write_users ?? [])]), findUsers);
-    createRulesRoom(all)(fields, given.id);
+    const takeRoom = await createRulesRoom(all, pace);
+    takeRoom(fields, given.id);
     await rules.replace(given.id, fields);
     return { revision: await announceChange() };
   };

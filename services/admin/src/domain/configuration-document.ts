@@ -115,7 +115,7 @@ export type ImportedRule = z.output<typeof ruleShape>;
 export type DocumentSecrets = z.output<typeof secretsShape>;
 export type EncryptedSecrets = z.output<typeof encryptedShape>;
 
-/** A record that could be read, or why it could not. `name` is for the report. */
+/** A record that could be read, or why it could not. `name` tells it from others, and is empty where it has none. */
 export type Read<Record> = { readonly name: string; readonly record: Record } | { readonly name: string; readonly problem: string };
 
 /** A configuration as a file holds it, ours or one of the API family. */
@@ -188,7 +188,7 @@ async function readEach<Shape extends z.ZodType>(
 
 function read<Shape extends z.ZodType>(shape: Shape, record: unknown, nameField: string): Read<z.output<Shape>> {
   const given: unknown = typeof record === 'object' && record !== null ? Reflect.get(record, nameField) : undefined;
-  const name = typeof given === 'string' ? given.slice(0, 200) : '';
+  const name = typeof given === 'string' ? given : '';
   const parsed = shape.safeParse(record);
   return parsed.success ? { name, record: parsed.data } : { name, problem: problemOf(parsed.error) };
 }

@@ -313,6 +313,16 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it('tells records apart by the whole of their names', async () => {
+    const long = `/${'a'.repeat(250)}`;
+    const metas = ['-one', '-two'].map((end) => ({ ...rule({ path: long + end }), id: undefined }));
+    const plan = await planImport(await backup({ metas }), undefined, empty());
+    expect(plan.rules.map(({ fields, record }) => [fields.path.slice(-4), record.outcome])).toEqual([
+      ['-one', 'created'],
+      ['-two', 'created'],
+    ]);
+  });
+
   it('fails a record that is twice in it', async () => {
     const twice = { username: 'bob', role: 0 };
     expect(outcomes(await planImport(await backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([

@@ -48,8 +48,8 @@ interface State extends ConfigurationState {
 
 /** Another folder of the same server. */
 const ROOT_ITEM = 'root_folder_path';
-/** Names of items come from the file. */
-const MAX_NOTE_LENGTH = 200;
+/** What the report repeats of the file. */
+const [MAX_NOTE_LENGTH, MAX_NAME_LENGTH] = [200, 200];
 
 /** Decides about every record of a file, without writing anything. Others have their turn in between. @throws AppError CANCELLED */
 export async function planImport(
@@ -70,12 +70,13 @@ export async function planImport(
     decide: (record: Record, name: string) => unknown,
   ) => {
     const seen = new Set<string>();
-    for (const { name, ...rest } of records) {
+    for (const { name: whole, ...rest } of records) {
       await pace.step();
+      const name = whole.slice(0, MAX_NAME_LENGTH);
       if ('problem' in rest) settled.push({ kind, name, outcome: 'failed', note: rest.problem });
-      else if (seen.has(name)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
+      else if (seen.has(whole)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
       else {
-        seen.add(name);
+        seen.add(whole);
         try {
           await decide(rest.record, name);
         } catch (error) {
@@ -125,7 +126,7 @@ export async function planImport(
   });
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
-  const takeRoomOfRules = createRulesRoom(state.rules);
+  const takeRoomOfRules = await createRulesRoom(state.rules, pace);
   await each('rule', document.rules, async (rule, name) => {
     const change = await decideRule(rule, { secrets, people: names, present, unknowablePassword: state.unknowablePassword, pace });
     if (change === undefined) return settle('rule', name, 'unchanged');

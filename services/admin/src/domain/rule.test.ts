@@ -68,12 +68,12 @@ describe('shadowedBy', () => {
   });
 });
 
-it('all rules together have 16 MiB, and one that becomes smaller is taken in any case', () => {
+it('all rules together have 16 MiB, and one that becomes smaller is taken in any case', async () => {
   const long = 'x'.repeat(65_000);
   const texts = { hide: long, readme: long, header: long };
   const all = Array.from({ length: 84 }, (_, id) => ({ ...ruleFields({ path: `/${id}`, ...texts }), id }));
   const full = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('16 MiB together') };
-  const takeRoom = createRulesRoom(all);
+  const takeRoom = await createRulesRoom(all, createPace());
   takeRoom(ruleFields({ path: '/new', ...texts }), undefined);
   for (const [fields, id] of [
     [ruleFields({ path: '/another', ...texts }), undefined],
@@ -82,4 +82,19 @@ it('all rules together have 16 MiB, and one that becomes smaller is taken in any
     expect(() => takeRoom(fields, id)).toThrow(expect.objectContaining(full));
   takeRoom(ruleFields({ path: '/1', readme: long }), 1);
   takeRoom(ruleFields({ path: '/another' }), undefined);
+});
+
+it('the patterns of all rules together are bounded, the same ones count once, and what becomes less is taken in any case', async () => {
+  // Each rule has a third of them: 245 instructions a line.
+  const costly = (rule: number) => Array.from({ length: 180 }, (_, line) => `(?:[a-z]{1,9}|q){1,12}${rule}${line}z`).join('\n');
+  const all = [1, 2, 2, 2].map((rule, id) => ({ ...ruleFields({ path: `/${id}`, hide: costly(rule) }), id }));
+  const takeRoom = await createRulesRoom(all, createPace());
+  const full = expect.objectContaining({ code: 'QUOTA_EXCEEDED', message: expect.stringContaining('hide patterns of all rules') });
+  takeRoom(ruleFields({ path: '/same', hide: costly(1) }), undefined);
+  takeRoom(ruleFields({ path: '/new', hide: costly(3) }), undefined);
+  expect(() => takeRoom(ruleFields({ path: '/more', hide: costly(4) }), undefined)).toThrow(full);
+  // Others have the same still.
+  expect(() => takeRoom(ruleFields({ path: '/1', hide: costly(4) }), 1)).toThrow(full);
+  takeRoom(ruleFields({ path: '/1', hide: costly(4).slice(0, 9) }), 1);
+  takeRoom(ruleFields({ path: '/more', hide: '^simple$' }), undefined);
 });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import type { Pace } from '@wharf/pace';
+import { MAX_PATTERNS_BYTES, type Pace, patternsBytes } from '@wharf/pace';
 import { cleanPath } from './clean-path.ts';
 import { findBadPatternInTurns } from './pattern-lines.ts';
 import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
@@ -37,8 +37,41 @@ export async function parseRuleFields(given: RuleFields, pace: Pace): Promise<Ru
   };
 }
 
-/** Refuses a rule that the rules together have no room for. */
-export const createRulesRoom = (present: readonly Rule[]): TakeRoom<RuleFields> => createRoomOfAll('rules', present, bytesOf);
+/** Refuses a rule that the rules together have no room for; others have their turn while those that are there are counted. @throws AppError CANCELLED */
+export async function createRulesRoom(present: readonly Rule[], pace: Pace): Promise<TakeRoom<RuleFields>> {
+  const takePatterns = await createPatternsRoom(present, pace);
+  const takeBytes = createRoomOfAll('rules', present, bytesOf);
+  return (fields, written) => {
+    takePatterns(fields, written);
+    takeBytes(fields, written);
+  };
+}
+
+/** Of the patterns of all rules, compiled: each fs has them in memory. The same lines in several rules are there once. */
+async function createPatternsRoom(present: readonly Rule[], pace: Pace): Promise<TakeRoom<RuleFields>> {
+  const hides = new Map(present.map(({ id, hide }) => [id, hide]));
+  const uses = new Map<string, number>();
+  let total = 0;
+  for (const { hide } of present) {
+    await pace.step();
+    if (!uses.has(hide)) total += patternsBytes(hide);
+    uses.set(hide, (uses.get(hide) ?? 0) + 1);
+  }
+  return ({ hide }, written) => {
+    const before = written === undefined ? undefined : hides.get(written);
+    if (hide === before) return;
+    const freed = before !== undefined && uses.get(before) === 1 ? patternsBytes(before) : 0;
+    const growth = (uses.get(hide) ? 0 : patternsBytes(hide)) - freed;
+    if (growth > 0 && total + growth > MAX_PATTERNS_BYTES)
+      throw new AppError(
+        'QUOTA_EXCEEDED',
+        'the hide patterns of all rules are too many or too complex together: shorten or delete some first',
+      );
+    total += growth;
+    if (before !== undefined) uses.set(before, (uses.get(before) ?? 1) - 1);
+    uses.set(hide, (uses.get(hide) ?? 0) + 1);
+  };
+}
 
 function bytesOf({ path, password, hide, readme, header, read_users, write_users }: RuleFields): number {
   const texts = [path, password, hide, readme, header].reduce((sum, text) => sum + Buffer.byteLength(text), 0);

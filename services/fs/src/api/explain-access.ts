@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import { createPatternBound } from '@wharf/pace';
+import { createPatternBound, giveWay } from '@wharf/pace';
 import { parseVirtualPath } from '@wharf/paths';
 import type { ExplainAccessRequest, ExplainAccessResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
-import { createRuleBook, type RuleBook } from '../domain/access/rule-book.ts';
+import { createRuleBookInTurns, type RuleBook } from '../domain/access/rule-book.ts';
 
 /** admin/meta/explain: what people may do at a path and why, by the rules as they are, or as they would be with one that is not saved yet. */
 export const explainAccessHandler =
@@ -13,13 +13,14 @@ export const explainAccessHandler =
   async ({ path, subjects, rule }: ExplainAccessRequest, call: Call): Promise<ExplainAccessResponse> => {
     const { snapshot } = await beginReading(context, call);
     const at = parseVirtualPath(path);
-    const book = rule ? withDraft(snapshot.rules, { ...rule, _id: rule.id, path: parseVirtualPath(rule.path) }) : snapshot.rules;
-    return {
-      subjects: subjects.map(({ id, role, permission, base_path }) => {
-        const decisions = book.explain({ id, role, permission, basePath: parseVirtualPath(base_path) }, at);
-        return { id, decisions: decisions.map(({ rulePath, ...decision }) => ({ ...decision, rule_path: rulePath })) };
-      }),
-    };
+    const book = rule ? await withDraft(snapshot.rules, { ...rule, _id: rule.id, path: parseVirtualPath(rule.path) }) : snapshot.rules;
+    const explained: ExplainAccessResponse['subjects'] = [];
+    for (const { id, role, permission, base_path } of subjects) {
+      await giveWay();
+      const decisions = book.explain({ id, role, permission, basePath: parseVirtualPath(base_path) }, at);
+      explained.push({ id, decisions: decisions.map(({ rulePath, ...decision }) => ({ ...decision, rule_path: rulePath })) });
+    }
+    return { subjects: explained };
   };
 
 /** As admin takes them when a rule is saved. */
@@ -27,10 +28,10 @@ const MAX_PATTERNS = 200;
 const MAX_PATTERN_CHARS = 1_000;
 
 /** A rule has its path for itself, and a rule that is edited may move. */
-function withDraft({ records }: RuleBook, draft: RuleRecord): RuleBook {
+function withDraft({ records }: RuleBook, draft: RuleRecord): Promise<RuleBook> {
   const lines = draft.hide.split('\n').filter((line) => line.trim() !== '');
   const isHuge = createPatternBound();
   if (lines.length > MAX_PATTERNS || lines.some((line) => line.length > MAX_PATTERN_CHARS || isHuge(line)))
     throw new AppError('INVALID_ARGUMENT', 'hide: there are too many patterns, or one is too complex', { details: { field: 'hide' } });
-  return createRuleBook([...records.filter(({ _id, path }) => _id !== draft._id && path !== draft.path), draft]);
+  return createRuleBookInTurns([...records.filter(({ _id, path }) => _id !== draft._id && path !== draft.path), draft]);
 }

@@ -1,6 +1,6 @@
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { hasPermission } from '@wharf/rights';
-import type { PathTree } from './path-tree.ts';
+import type { PathTree, Step } from './path-tree.ts';
 import type { Actor } from './permissions.ts';
 import { covers, matchesHide, matchesHideIn, type Rule } from './rule.ts';
 
@@ -9,6 +9,8 @@ export interface HiddenEntries {
   isHidden(actor: Actor, path: VirtualPath): boolean;
   /** The rule by which the path, or a folder on the way to it, is hidden from the actor. */
   hidingRule(actor: Actor, path: VirtualPath): Rule | undefined;
+  /** Tells of each step at or below a path whether it leads to what is hidden from the actor. */
+  hidesAt(actor: Actor, path: VirtualPath): (step: Step<Rule>) => boolean;
   /** Which names of a folder's entries are hidden, by the rule of that folder; undefined when none is. @param names as of RuleBook.listingFilter() */
   hiddenNames(actor: Actor, directory: VirtualPath, names?: readonly string[]): ((name: string, index?: number) => boolean) | undefined;
   /** Whether anything can be hidden in a folder or in what is below it. */
@@ -33,9 +35,8 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
     return isFolderHidden;
   };
   const hidingOnTheWay = (actor: Actor, path: VirtualPath): Rule | undefined => {
-    const rootLength = isWithin(actor.basePath, path) && actor.basePath !== '/' ? actor.basePath.length : 0;
-    for (const { name, value, nearest: rule, length } of rules.steps(path))
-      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return rule;
+    const hides = hidesBelowBase(actor, path);
+    for (const step of rules.steps(path)) if (hides(step)) return step.nearest;
     return undefined;
   };
   const hiddenNames: HiddenEntries['hiddenNames'] = (actor, directory, names) => {
@@ -49,6 +50,7 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
   return {
     isHidden,
     hidingRule: (actor, path) => (!hasHidden || hasPermission(actor, 'see_hides') ? undefined : hidingOnTheWay(actor, path)),
+    hidesAt: (actor, path) => (!hasHidden || hasPermission(actor, 'see_hides') ? () => false : hidesBelowBase(actor, path)),
     hiddenNames,
     mayHideIn(actor, directory) {
       if (hasPermission(actor, 'see_hides')) return false;
@@ -57,4 +59,11 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
       return false;
     },
   };
+}
+
+/** @param path on the way to which the steps are, or above them */
+function hidesBelowBase({ basePath }: Actor, path: VirtualPath): (step: Step<Rule>) => boolean {
+  const rootLength = isWithin(basePath, path) && basePath !== '/' ? basePath.length : 0;
+  return ({ name, value, nearest: rule, length }) =>
+    length > rootLength && rule !== undefined && (value === rule || rule.h_sub) && matchesHide(rule, name);
 }

@@ -23,6 +23,13 @@ it('answers what a plain list of paths would', () => {
       expect(tree.get(asked)).toBe(list.has(asked) ? asked : undefined);
       expect(tree.nearest(asked)).toBe(above[0]);
       expect([...tree.below(asked)].sort()).toEqual(below.sort());
+      const stepsBelow = [...tree.stepsBelow(asked)];
+      expect(stepsBelow.flatMap(({ inner }) => inner ?? []).sort()).toEqual(below.filter((each) => each !== asked).sort());
+      for (const { inner, name, value, nearest, length } of stepsBelow.filter((each) => each.inner !== undefined)) {
+        const folder = inner?.slice(0, -name.length - 1) || '/';
+        expect([inner?.length, inner?.endsWith(`/${name}`), value]).toEqual([length, true, list.has(folder) ? folder : undefined]);
+        expect(nearest).toBe([...list].filter((each) => isAtOrBelow(each, folder)).sort((left, right) => right.length - left.length)[0]);
+      }
       const belowOther = [...list].filter((each) => isAtOrBelow(other, each));
 
       expect(tree.has(asked)).toBe(asked === '/' || below.length > 0);

@@ -10,7 +10,7 @@ interface Node<Value> {
 type Way<Value> = { readonly parent: Node<Value>; readonly name: string; readonly node: Node<Value> }[];
 
 /** From a folder to what is in it. */
-interface Step<Value> {
+export interface Step<Value> {
   readonly name: string;
   /** What is kept at the folder itself. */
   readonly value: Value | undefined;
@@ -92,6 +92,19 @@ export class PathTree<Value> {
       yield { name, value: node?.value, nearest, length };
       node = node?.children.get(name);
     }
+  }
+
+  /** To all below a path that has a value, itself `inner`, or leads to one. To go to each from the root would read a way again for each folder on it. */
+  *stepsBelow(path: VirtualPath): Generator<Step<Value> & { readonly inner: Value | undefined }, void> {
+    const top = this.#find(path);
+    const length = path === '/' ? 0 : path.length;
+    const pending = top ? [{ node: top, nearest: this.nearest(path), length }] : [];
+    for (let at = pending.pop(); at; at = pending.pop())
+      for (const [name, node] of at.node.children) {
+        const inner = { node, nearest: node.value ?? at.nearest, length: at.length + name.length + 1 };
+        yield { name, value: at.node.value, nearest: at.nearest, length: inner.length, inner: node.value };
+        if (node.children.size > 0) pending.push(inner);
+      }
   }
 
   /** Values at the path and below it. */

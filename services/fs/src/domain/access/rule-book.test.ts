@@ -1,5 +1,7 @@
+import { countTurns } from '@wharf/harness';
 import type { RuleRecord } from '@wharf/models';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
+import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it, vi } from 'vitest';
 import { countWork } from '../testing/count-work.ts';
@@ -8,7 +10,7 @@ import { ruleRecord } from '../testing/records.ts';
 import { refusal } from '../testing/refusal.ts';
 import { usedBytes } from '../testing/used-bytes.ts';
 import type { Actor } from './permissions.ts';
-import { createRuleBook } from './rule-book.ts';
+import { createRuleBook, createRuleBookInTurns } from './rule-book.ts';
 
 const bookOf = (...rules: Partial<RuleRecord>[]) => createRuleBook(rules.map((rest, index) => ruleRecord({ _id: index + 1, ...rest })));
 /** Bits 0 (hidden entries) and 1 (passwords) are what rules ask for. */
@@ -306,4 +308,68 @@ it('patterns are compiled when a path below their rule is asked for, and once, h
   } finally {
     compile.mockRestore();
   }
+});
+
+/** Each takes about half a millisecond to compile, and 48 KiB when it is. */
+const costlyLines = (rule: number) => Array.from({ length: 200 }, (_, line) => `(?:[a-z]{1,9}|q){1,12}${rule}-${line}z`).join('\n');
+
+it('others have their turn while the patterns of rules inside each other are compiled, and none is left for whoever asks for a path below', async () => {
+  const rules = Array.from({ length: 2 }, (_, index) => ruleRecord({ _id: index, path: '/d'.repeat(index + 1), hide: costlyLines(index) }));
+  const turns = countTurns();
+  const book = await createRuleBookInTurns(rules);
+  turns.stop();
+  expect(turns.count()).toBeGreaterThan(5);
+  const compile = vi.spyOn(RE2JS, 'compile');
+  try {
+    expect(mayAccess(book, plain, '/d/d/d/d')).toBe(true);
+    expect(mayTouch(book, plain, '/d', 'write')).toBe(true);
+    expect(compile).not.toHaveBeenCalled();
+  } finally {
+    compile.mockRestore();
+  }
+});
+
+it('patterns of rules that are more than admin takes do not fill the memory, and hide all the same (C18)', () => {
+  const rules = Array.from({ length: 10 }, (_, index) => ({ path: `/r${index}`, hide: `^secret$\n${costlyLines(index + 10)}` }));
+  const book = bookOf(...rules);
+  const before = usedBytes();
+  for (const { path } of [...rules, ...rules]) {
+    expect(mayAccess(book, plain, `${path}/secret`)).toBe(false);
+    expect(mayAccess(book, plain, `${path}/x`)).toBe(true);
+  }
+  // All take 90 MB.
+  expect(usedBytes() - before).toBeLessThan(48 * 1024 * 1024);
+});
+
+it('whether somebody may change all of a folder is what the rules below it say one by one', () => {
+  const path = fc.array(fc.constantFrom('a', 'b'), { maxLength: 4 }).map((names) => vpath(`/${names.join('/')}`));
+  const users = fc.constantFrom<number[]>([], [], [7], [9]);
+  const record = fc.record({
+    ...{ path, password: fc.constantFrom('', '', 'word'), hide: fc.constantFrom('', '', 'a', 'b') },
+    ...{ p_sub: fc.boolean(), h_sub: fc.boolean(), read_users_sub: fc.boolean(), write_users_sub: fc.boolean() },
+    ...{ read_users: users, write_users: users },
+  });
+  const who = fc.record({
+    id: fc.constant(7),
+    role: fc.constantFrom(0, 0, 2),
+    permission: fc.constantFrom(0, 1, 2, 3),
+    basePath: fc.constant(vpath('/')),
+  });
+  fc.assert(
+    fc.property(fc.uniqueArray(record, { maxLength: 5, selector: (each) => each.path }), who, path, (records, asking, top) => {
+      const book = bookOf(...records);
+      const below = records.filter((each) => top === '/' || each.path === top || each.path.startsWith(`${top}/`)).map((each) => each.path);
+      for (const change of ['read', 'write', 'create'] as const)
+        expect(book.mayTouchWhole(asking, top, change)).toBe([top, ...below].every((each) => book.mayTouch(asking, each, change)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('the way to each of many rules inside each other is gone once where all below a folder is asked for', () => {
+  const work = (count: number) => {
+    const book = bookOf(...Array.from({ length: count }, (_, index) => ({ path: '/d'.repeat(index + 1), hide: 'x', h_sub: true })));
+    return countWork(() => book.mayTouchWhole(plain, vpath('/d'), 'write'));
+  };
+  expect(work(800) / work(200)).toBeLessThan(4.4);
 });

@@ -1,4 +1,5 @@
 import type { RuleRecord } from '@wharf/models';
+import { createPace } from '@wharf/pace';
 import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
 import { equalTexts } from './equal-texts.ts';
@@ -7,7 +8,7 @@ import { createHiddenEntries } from './hidden-entries.ts';
 import { ownRefusal } from './own-refusal.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
-import { covers, guards, isListed, type Rule, ruleFrom } from './rule.ts';
+import { compileInTurns, covers, guards, isListed, type Rule, ruleFrom } from './rule.ts';
 
 /** What an operation does with an entry: look at it, change or remove it, or make it. */
 type EntryChange = 'read' | 'write' | 'create';
@@ -69,10 +70,29 @@ const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT }
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const rules = new PathTree<Rule>();
   for (const record of records) rules.set(record.path as VirtualPath, ruleFrom(record));
+  return bookOf(records, rules);
+}
+
+/** The same, with all patterns compiled; others have their turn in between. @param open makes the rule of what is stored */
+export async function createRuleBookInTurns(stored: readonly RuleRecord[], open = (record: RuleRecord) => record): Promise<RuleBook> {
+  const pace = createPace();
+  const records: RuleRecord[] = [];
+  const rules = new PathTree<Rule>();
+  for (const each of stored) {
+    await pace.step();
+    const record = open(each);
+    records.push(record);
+    rules.set(record.path as VirtualPath, ruleFrom(record));
+    await compileInTurns(record.hide, pace);
+  }
+  return bookOf(records, rules);
+}
+
+function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook {
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);
-  const { isHidden, hidingRule, hiddenNames, mayHideIn } = createHiddenEntries(
+  const { isHidden, hidingRule, hidesAt, hiddenNames, mayHideIn } = createHiddenEntries(
     rules,
     records.some((record) => record.hide !== ''),
   );
@@ -104,9 +124,16 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     return isSeen && (change === 'read' || canWrite(actor, path));
   };
 
+  /** The same of the very path of a rule, which nothing hides. */
+  const mayTouchBy = ({ password, read_users, write_users }: Rule, actor: Actor, change: EntryChange) => {
+    if (change !== 'create' && password !== '' && !hasPermission(actor, 'access_without_password')) return false;
+    return isAdmin(actor) || (isListed(read_users, actor) && (change === 'read' || isListed(write_users, actor)));
+  };
+
   const mayTouchWhole = (actor: Actor, path: VirtualPath, change: EntryChange) => {
     if (!mayTouch(actor, path, change)) return false;
-    for (const { path: inner } of rules.below(path)) if (inner !== path && !mayTouch(actor, inner as VirtualPath, change)) return false;
+    const hides = hidesAt(actor, path);
+    for (const step of rules.stepsBelow(path)) if (hides(step) || (step.inner && !mayTouchBy(step.inner, actor, change))) return false;
     return true;
   };
   const findGuard = (path: VirtualPath) => {

@@ -1,5 +1,5 @@
 import type { RuleRecord } from '@wharf/models';
-import { forgettable } from '@wharf/pace';
+import { forgettable, MAX_PATTERNS_BYTES, type Pace, patternsBytes } from '@wharf/pace';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
@@ -8,7 +8,7 @@ import { RememberedNames } from './remembered-names.ts';
 
 /** A rule with its patterns. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 export interface Rule extends RuleRecord {
-  /** They are compiled when they are first asked for: there may be thousands of rules, and most are not asked for. */
+  /** Compiled by compileInTurns(), or when they are asked for. */
   readonly hidePatterns: readonly RE2JS[];
   /** Which names of a folder they match, as far as it is known, by their places: each page asks for all of them again, and they may be more than are remembered by name. */
   readonly matchesIn: WeakMap<readonly string[], Uint8Array>;
@@ -16,31 +16,54 @@ export interface Rule extends RuleRecord {
 
 /** Of a folder with more names each is looked at by itself. */
 const MAX_REMEMBERED = 131_072;
-/** Rules whose patterns are kept although nobody asks for them. */
-const MAX_COMPILED = 2_048;
 
-/** Lines that are compiled, by their text: whenever anything of the configuration changes, all rules are made anew. */
-const compiled = new LRUCache<string, readonly RE2JS[]>({ max: MAX_COMPILED });
+/** The patterns in some lines; undefined: they have no room any more, and are compiled anew when they are asked for. */
+interface Compiled {
+  patterns: readonly RE2JS[] | undefined;
+}
+
+/** By their lines: whenever anything of the configuration changes, all rules are made anew. */
+const compiled = new LRUCache<string, Compiled>({
+  maxSize: MAX_PATTERNS_BYTES,
+  sizeCalculation: (_, lines) => Math.min(MAX_PATTERNS_BYTES, Math.max(1, patternsBytes(lines))),
+  dispose: (old) => {
+    old.patterns = undefined;
+  },
+});
 /** Which names rules match, as far as it is known. */
 const remembered = forgettable(new RememberedNames());
 
 export function ruleFrom(record: RuleRecord): Rule {
-  let patterns: readonly RE2JS[] | undefined;
+  let known: Compiled | undefined;
   return {
     ...record,
     get hidePatterns() {
-      patterns ??= patternsOf(record.hide);
-      return patterns;
+      if (record.hide === '') return NO_PATTERNS;
+      known = known?.patterns ? known : compiled.get(record.hide);
+      return known?.patterns ?? keep(record.hide, [...compileHide(record.hide)]);
     },
     matchesIn: new WeakMap(),
   };
 }
 
-function patternsOf(lines: string): readonly RE2JS[] {
-  const known = compiled.get(lines);
-  if (known) return known;
-  const patterns = compileHide(lines);
-  compiled.set(lines, patterns);
+const NO_PATTERNS: readonly RE2JS[] = [];
+
+/**
+ * Compiles the patterns in some lines, where they are not known yet; others have their turn in between. All rules may have so many that they take
+ * seconds, and a path may lead through all of them.
+ */
+export async function compileInTurns(lines: string, pace: Pace): Promise<void> {
+  if (lines === '' || compiled.get(lines)) return;
+  const patterns: RE2JS[] = [];
+  for (const pattern of compileHide(lines)) {
+    patterns.push(pattern);
+    await pace.step();
+  }
+  keep(lines, patterns);
+}
+
+function keep(lines: string, patterns: readonly RE2JS[]): readonly RE2JS[] {
+  compiled.set(lines, { patterns });
   return patterns;
 }
 
@@ -87,15 +110,13 @@ function isMatched({ hidePatterns }: Rule, name: string): boolean {
 }
 
 /** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */
-function compileHide(lines: string): RE2JS[] {
-  const patterns: RE2JS[] = [];
+function* compileHide(lines: string): Generator<RE2JS, void> {
   for (const line of lines.split('\n').map((each) => each.replace(/\r$/, ''))) {
     if (line === '') continue;
     try {
-      patterns.push(RE2JS.compile(line));
+      yield RE2JS.compile(line);
     } catch {
       // Admin refuses such a line with its reason; one that is there anyway must not stop every listing.
     }
   }
-  return patterns;
 }

@@ -1,5 +1,5 @@
 import { isWithin, type VirtualPath } from '@wharf/paths';
-import { createRuleBook, type RuleBook } from '../access/rule-book.ts';
+import { createRuleBookInTurns, type RuleBook } from '../access/rule-book.ts';
 import type { SearchQuery, Viewer } from './search-index.ts';
 
 /** Whether an entry of one folder is shown to the viewer. */
@@ -24,10 +24,10 @@ export function createVisibility(
 }
 
 /** Compiled rules of viewers; the last ones are kept, since one search follows another. */
-export function createRuleBooks(): (viewer: Viewer) => RuleBook {
-  let last: { rules: Viewer['rules']; book: RuleBook } | undefined;
+export function createRuleBooks(): (viewer: Viewer) => Promise<RuleBook> {
+  let last: { rules: Viewer['rules']; book: Promise<RuleBook> } | undefined;
   return ({ rules }) => {
-    if (last?.rules !== rules) last = { rules, book: createRuleBook(rules) };
+    if (last?.rules !== rules) last = { rules, book: createRuleBookInTurns(rules) };
     return last.book;
   };
 }

@@ -24,7 +24,7 @@ export function createStoreSearch({ indexEntries, indexFolders }: Models): Searc
   return async (query: SearchQuery, signal?: AbortSignal): Promise<SearchAnswer> => {
     throwIfAborted(signal);
     const collector = createHitCollector(query);
-    const visibility = createVisibility(query, booksOf(query.viewer));
+    const visibility = createVisibility(query, await booksOf(query.viewer));
     const folders = new Map<string, Shown>();
     let weight = 0;
     const learn = async (batch: readonly Candidate[]) => {
