@@ -2,7 +2,7 @@ import type { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import type { Call } from '../../driver-contract/calls.ts';
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import type { RemoteEntry } from './listing.ts';
