@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, stat, statfs, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, readlink, rename, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
@@ -37,6 +37,20 @@ describe('writing', () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => put(driver, `/d/file-${index}`, 'x')));
     expect(await settledNames(root)).toEqual(['d']);
     expect(await readdir(path.join(root, 'd'))).toHaveLength(30);
+  });
+
+  it.each([10, 2_000_000])('of %d bytes that nobody wants any more at their end leaves no file, and none that is open', async (bytes) => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const refusal = new AppError('PERMISSION_DENIED', 'not any more');
+    const refused = driver.write(at('/file'), piecesOf(Buffer.alloc(bytes)), {
+      ...{ overwrite: true, sizeBytes: bytes },
+      afterWaiting: () => Promise.reject(refusal),
+    });
+    await expect(refused).rejects.toBe(refusal);
+    expect(await settledNames(root)).toEqual([]);
+    const open = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    expect(open.filter((place) => place.startsWith(root) && place !== root)).toEqual([]);
   });
 
   it('of several files in one call asks again where the answer holds no more, and then gives no name against it', async () => {

@@ -34,7 +34,10 @@ export async function publishFile(
   commit: Call['commit'] = async () => undefined,
 ): Promise<Entry> {
   if (!beforePublish) {
-    await commit();
+    await commit().catch(async (error) => {
+      await closeHandle(fd);
+      throw error;
+    });
     return unpackOne(file, await disk.call(isDraft ? 'publishDraft' : 'publish', [temp, fd, file, overwrite]));
   }
   for (let question = 1; question <= MAX_QUESTIONS; question++) {
