@@ -102,12 +102,14 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
   const [here, there] = [await open(from), await open(to)];
   if (!supports(here.driver, call)) return false;
   const changed = call === 'rename' ? [source, target] : [target];
+  // One for both: the look for the folder may take long, too.
+  const changeCall = changeCallOf(operation);
   try {
-    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, changeCallOf(operation));
+    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, changeCall);
     const since = changes.now();
     const begunAtMs = performance.now();
     const entry = await here.driver[call](here.path, there.path, {
-      ...changeCallOf(operation),
+      ...changeCall,
       overwrite: conflict === 'replace',
       ...(looked.isDirectory && { isTree: true }),
     });

@@ -186,6 +186,32 @@ it.each([
   expect(await memory.everything()).toEqual(refused ? ['/first/'] : ['/first/', '/second/']);
 });
 
+it.each(['move', 'copy'] as const)(
+  'a %s is not made where the look for its folder took long, and the user is disabled by then',
+  async (verb) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = new MemoryDriver({});
+    const call = verb === 'move' ? 'rename' : 'copy';
+    const [make, placed] = [store.makeDirectory.bind(store), store[call].bind(store)];
+    store.makeDirectory = async (...given) => {
+      vi.advanceTimersByTime(SLOW_MS);
+      return make(...given);
+    };
+    store[call] = async (from, to, options) => {
+      await options.afterWaiting?.();
+      return placed(from, to, options);
+    };
+    const memory = await openLimited(store, { names: 1 });
+    for (const name of NAMES) await memory.put(`/in/${name}`);
+    await memory.makeFolder('/out');
+    const before = await memory.everything();
+    const begun = { ...memory.operation(), renewed: () => Promise.reject(denied()) };
+    expect(await refusalOf(placeEntries(begun, place(), verb, never))).toEqual(DENIED);
+    expect(await memory.everything()).toEqual(before);
+  },
+);
+
 it('an empty folder that waits long for its turn stays where whoever has it removed is disabled meanwhile', async () => {
   const store = new MemoryDriver({});
   vi.useFakeTimers({ toFake: ['performance'] });
