@@ -13,7 +13,7 @@ export default defineConfig({
           // These share nothing that changes, so the modules of a worker are loaded once: 20 s of CPU time for all of them instead of 51.
           isolate: false,
           // Some try every character or thousands of cases, beside other work.
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           // Of a second, if it is not said: too little on a busy machine.
           expect: { poll: { timeout: 15_000 } },
           include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
