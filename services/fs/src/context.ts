@@ -8,7 +8,7 @@ import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
-import { requireSameRules } from './domain/changing/operations/rights-of-now.ts';
+import { RENEW_MS, requireSameRules } from './domain/changing/operations/rights-of-now.ts';
 import type { TakeTurn } from './domain/changing/place-turns.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
@@ -46,9 +46,6 @@ export function creatorOf(call: Call): TaskCreator {
   return { id, name: username, role };
 }
 
-/** What is answered so much later, in milliseconds, as it waited at a storage, is answered only by the rules that hold then. */
-const LATE_MS = 2_000;
-
 /** Who reads, and under which configuration. */
 export interface Reading extends Pick<Operation, 'snapshot' | 'actor' | 'signal'> {
   /** Asked before the answer. @throws AppError OVERLOADED: it took long, and there are other rules than those it was read by */
@@ -60,7 +57,7 @@ export async function beginReading(context: FsContext, call: Call): Promise<Read
   const beganAtMs = performance.now();
   const snapshot = await context.configuration.knownSnapshot(call.revisions);
   const mayAnswer = async () => {
-    if (performance.now() - beganAtMs < LATE_MS) return;
+    if (performance.now() - beganAtMs < RENEW_MS) return;
     await requireSameRules(await context.configuration.knownSnapshot(call.revisions), snapshot);
   };
   return { snapshot, actor: actorOf(userOf(call)), signal: call.signal, mayAnswer };

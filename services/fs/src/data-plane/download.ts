@@ -6,6 +6,7 @@ import { type Call, nameError, plainAddress } from '@wharf/service-kit';
 import { LRUCache } from 'lru-cache';
 import { contentType } from 'mime-types';
 import { type FsContext, linkOptionsOf } from '../context.ts';
+import { RENEW_MS } from '../domain/changing/operations/rights-of-now.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import {
@@ -33,8 +34,6 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const NEED_A_LOOK = ['RANGE_NOT_SATISFIABLE', 'STALE_VERSION', 'UNSUPPORTED_OPERATION'] as const;
 /** How often a file is looked at again that is replaced between the look and the opening. */
 const MAX_LOOKS = 3;
-/** What is answered so much later, in milliseconds, as it waited at its storage, is held against the rules of then. */
-const LATE_MS = 2_000;
 
 export interface DownloadRequest {
   readonly call: Call;
@@ -62,7 +61,7 @@ export async function serveDownload(
   const located = authorise(snapshot, path, sign);
   const beganAtMs = performance.now();
   const mayAnswer = async () => {
-    if (performance.now() - beganAtMs < LATE_MS) return;
+    if (performance.now() - beganAtMs < RENEW_MS) return;
     authorise(await context.configuration.knownSnapshot(asked.call.revisions), path, sign);
   };
   const name = baseName(path);

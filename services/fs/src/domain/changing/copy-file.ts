@@ -115,8 +115,8 @@ async function requireStill(to: Place, target: Entry, { afterWaiting }: OwnCall)
 }
 
 const REFUSALS = ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'FAILED_PRECONDITION'] as const;
-/** For taking a file away again, in milliseconds. */
-const BACK_MS = 30_000;
+/** For taking back what should not have been done, in milliseconds, at least. */
+export const BACK_MS = 30_000;
 
 /** Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's. */
 export async function removeCopy(driver: StorageDriver, path: MountPath, made: Entry, call: CallOptions): Promise<void> {

@@ -4,7 +4,7 @@ import { type Entry, type StorageDriver, supports } from '../../../driver-contra
 import { storageError } from '../../../driver-contract/storage-error.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
-import { removeCopy } from '../copy-file.ts';
+import { BACK_MS, removeCopy } from '../copy-file.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
@@ -209,9 +209,6 @@ async function keepCopy(done: Done): Promise<void> {
   if (!supports(driver, 'remove')) return;
   for (const place of hidden) await driver.remove(place, { ...takingBack(tookMs), recursive: true });
 }
-
-/** For taking back what should not have been done, in milliseconds, at least. */
-const BACK_MS = 30_000;
 
 /** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */
 const takingBack = (tookMs: number) => ({ signal: AbortSignal.timeout(Math.max(BACK_MS, 2 * tookMs)), isPatient: true }) as const;
