@@ -1,9 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '@wharf/pace';
 
 /** What the heap holds that is no garbage. */
 export function usedBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as NodeJS.GCFunction)();
+  collectGarbage('regular');
   return process.memoryUsage().heapUsed;
 }
