@@ -1,17 +1,15 @@
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, login, makeTempDir, startServices, startStandalone } from '@wharf/harness';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { inParallel } from './support/in-parallel.ts';
+import { copyAtSteps, stopAtSteps } from './support/copy-at-steps.ts';
 
-const KILL_AT_STEP = join(import.meta.dirname, 'support', 'kill-at-step.ts');
 const PASSWORD_LINE = /First start: log in as "admin" with the password (\S+) /g;
 
 async function folders() {
   const dir = await makeTempDir('data-folder');
   onTestFinished(() => dir.remove());
-  const [dataDir, filesDir, steps] = ['data', 'files', 'steps'].map((name) => join(dir.path, name)) as [string, string, string];
-  return { dataDir, filesDir, steps };
+  return { root: dir.path, dataDir: join(dir.path, 'data'), filesDir: join(dir.path, 'files') };
 }
 
 /** What a start under these conditions says when it does not come up. */
@@ -22,35 +20,27 @@ const refusal = (started: Promise<unknown>): Promise<string> =>
   );
 
 describe('a first start that is killed', () => {
-  const env = { WHARF_SECRET: undefined, WHARF_ADMIN_PASSWORD: undefined };
-  const killed = ({ dataDir, filesDir, steps }: Awaited<ReturnType<typeof folders>>, killAt: string) =>
-    startStandalone({
-      ...{ dataDir, filesDir },
-      env: { ...env, NODE_OPTIONS: `--import=${KILL_AT_STEP}`, WHARF_TEST_KILL_AT: killAt, WHARF_TEST_STEPS: steps },
-    });
-
   test('at any step is followed by one that succeeds, and the password that was shown last holds', { timeout: 1_200_000 }, async () => {
-    const whole = await folders();
-    await (await killed(whole, 'none:0')).stop();
-    const steps = (await readFile(whole.steps, 'utf8')).split('\n').map((line) => line.split(' ')[0]);
-    const count = (kind: string) => steps.filter((step) => step === kind).length;
-    const places = ['files', 'store'].flatMap((kind) => Array.from({ length: count(kind) }, (_, index) => `${kind}:${index + 1}`));
-    expect(places.length).toBeGreaterThan(30);
+    const { root, ...own } = await folders();
+    const notes = join((await folders()).root, 'steps');
+    const env = { WHARF_SECRET: undefined, WHARF_ADMIN_PASSWORD: undefined };
+    const whole = startStandalone({ ...own, env: { ...env, ...stopAtSteps(notes) } });
+    const killed = await copyAtSteps(root, notes, whole);
+    await (await whole).kill();
+    expect(killed.length).toBeGreaterThan(30);
 
-    await inParallel(3, places, async (killAt) => {
-      const own = await folders();
-      const said = await refusal(killed(own, killAt));
-      // Stopping takes steps as well, which come after the start.
-      if (said === 'it started') return;
+    for (const { copy, step, said } of killed) {
+      await rm(root, { recursive: true });
+      await rename(copy, root);
       const next = await startStandalone({ ...own, env });
       try {
         const [password] = [...`${said}${next.log()}`.matchAll(PASSWORD_LINE)].map(([, shown]) => shown).slice(-1);
         const admin = await login(next.base, 'admin', password ?? '');
-        expect(at(await admin.call('/api/fs/list', { path: '/' }), 'content', 0, 'name'), killAt).toBe('local');
+        expect(at(await admin.call('/api/fs/list', { path: '/' }), 'content', 0, 'name'), step).toBe('local');
       } finally {
         await next.kill();
       }
-    });
+    }
   });
 });
 

@@ -1,19 +1,18 @@
-// For `node --import`: ends this process by SIGKILL right after its n-th step, which `WHARF_TEST_KILL_AT` names: `files:3` is the third change
-// in a folder by the main thread, `store:5` the fifth transaction of the embedded store. `WHARF_TEST_STEPS` is a file that gets a line for each.
+// For `node --import`: stops this process by SIGSTOP right after each step of its start, until somebody lets it go on by SIGCONT. What a folder has
+// at a stop is what a SIGKILL would leave there. A step is a change in a folder by the main thread, or a transaction of the embedded store.
+// `WHARF_TEST_STEPS` is a file that gets a line of JSON for each step, with this process, and for what the main thread said.
 import fs from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
 
-const [kind = '', number = '0'] = (process.env['WHARF_TEST_KILL_AT'] ?? '').split(':');
-const left = { files: 0, store: 0, [kind]: Number(number) };
 const steps = fs.openSync(process.env['WHARF_TEST_STEPS'] ?? '/dev/null', 'a');
+const note = (line: object) => fs.writeSync(steps, `${JSON.stringify(line)}\n`);
 
 function step(of: 'files' | 'store', what: string): void {
-  fs.writeSync(steps, `${of} ${what}\n`);
-  left[of] -= 1;
-  if (left[of] === 0) process.kill(process.pid, 'SIGKILL');
+  note({ pid: process.pid, step: `${of} ${what}` });
+  process.kill(process.pid, 'SIGSTOP');
 }
 
 type Call = (...values: unknown[]) => unknown;
@@ -31,6 +30,11 @@ function watch(owner: object, names: readonly string[]): void {
 }
 
 if (isMainThread) {
+  const write = process.stdout.write.bind(process.stdout) as Call;
+  process.stdout.write = (...values: unknown[]) => {
+    note({ said: String(values[0]) });
+    return write(...values) as boolean;
+  };
   watch(files, ['chmod', 'link', 'mkdir', 'open', 'rename', 'unlink', 'writeFile']);
   watch(fs, ['mkdirSync', 'writeFileSync', 'renameSync', 'linkSync']);
   syncBuiltinESMExports();
