@@ -1,5 +1,5 @@
 // `npm run test:containers`: builds the images and tries them in real containers. Leaves none of its containers, networks, volumes and daemons.
-// With `--long` it tries more of what may go wrong; with `--work NAME` it runs what is too long for every day (`npm run soak`) and nothing else. Prints the totals last; where no container engine can be had it says so, and nothing has failed.
+// With `--images` it only builds them, for a later run. With `--long` it tries more of what may go wrong; with `--work NAME` it runs what is too long for every day (`npm run soak`) and nothing else. Prints the totals last; where no container engine can be had it says so, and nothing has failed.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ const LABELS = ['wharf.test=containers', 'com.docker.compose.project=wharf-test'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: 'boolean', default: false }, work: { type: 'string' } },
+  options: { images: { type: 'boolean', default: false }, long: { type: 'boolean', default: false }, work: { type: 'string' } },
 });
 // Containers are another user, and work on files that the tests make.
 process.umask(0);
@@ -36,6 +36,7 @@ async function runAll(running: ContainerEngine, base: string): Promise<number> {
   const env = { DOCKER: running.docker, BASE: base, TAG: 'test' };
   try {
     if ((await run('deploy/docker/build', [], env)) !== 0) return told({ passed: 0, failed: 1, skipped: 0 });
+    if (values.images) return 0;
     const tests = {
       ...{ WHARF_TEST_CONTAINERS: running.docker, TESTCONTAINERS_RYUK_DISABLED: 'true' },
       ...(values.long && { WHARF_TEST_LONG: '1' }),
