@@ -8,7 +8,7 @@ import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
-import { RENEW_MS, requireSameRules } from './domain/changing/operations/rights-of-now.ts';
+import { areSameRules, busy, RENEW_MS } from './domain/changing/operations/rights-of-now.ts';
 import type { TakeTurn } from './domain/changing/place-turns.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
@@ -47,20 +47,36 @@ export function creatorOf(call: Call): TaskCreator {
 }
 
 /** Who reads, and under which configuration. */
-export interface Reading extends Pick<Operation, 'snapshot' | 'actor' | 'signal'> {
-  /** Asked before the answer. @throws AppError OVERLOADED: it took long, and there are other rules than those it was read by */
-  readonly mayAnswer: () => Promise<void>;
+export type Reading = Pick<Operation, 'snapshot' | 'actor' | 'signal'>;
+
+/** The frame of a handler that only reads, and waits for no storage. @throws AppError UNAUTHENTICATED */
+export async function beginReading(context: FsContext, call: Call): Promise<Reading> {
+  const snapshot = await context.configuration.knownSnapshot(call.revisions);
+  return { snapshot, actor: actorOf(userOf(call)), signal: call.signal };
 }
 
-/** The frame of a handler that only reads. @throws AppError UNAUTHENTICATED */
-export async function beginReading(context: FsContext, call: Call): Promise<Reading> {
-  const beganAtMs = performance.now();
-  const snapshot = await context.configuration.knownSnapshot(call.revisions);
-  const mayAnswer = async () => {
-    if (performance.now() - beganAtMs < RENEW_MS) return;
-    await requireSameRules(await context.configuration.knownSnapshot(call.revisions), snapshot);
-  };
-  return { snapshot, actor: actorOf(userOf(call)), signal: call.signal, mayAnswer };
+/** So often something is read that takes long each time, and finds other rules at its end. What a storage has listed is kept, so that once more is enough. */
+const MAX_READINGS = 3;
+
+/**
+ * The frame of a handler that reads what a storage may take long to tell. Where there are other rules at its end than those it was read by, it is read anew.
+ *
+ * @throws AppError UNAUTHENTICATED | OVERLOADED: there were other rules each time | what `read` throws
+ */
+export async function readByRulesOfNow<Answer>(
+  context: FsContext,
+  call: Call,
+  read: (reading: Reading, isAgain: boolean) => Promise<Answer>,
+): Promise<Answer> {
+  for (let readings = 1; ; readings += 1) {
+    const beganAtMs = performance.now();
+    const reading = await beginReading(context, call);
+    const answer = await read(reading, readings > 1);
+    if (performance.now() - beganAtMs < RENEW_MS) return answer;
+    const now = await context.configuration.knownSnapshot(call.revisions);
+    if (await areSameRules(now, reading.snapshot)) return answer;
+    if (readings === MAX_READINGS) throw busy();
+  }
 }
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */

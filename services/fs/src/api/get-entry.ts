@@ -1,7 +1,7 @@
 import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import { type Call, shareKeyOf } from '@wharf/service-kit';
-import { beginReading, type FsContext, linkOptionsOf } from '../context.ts';
+import { type FsContext, linkOptionsOf, readByRulesOfNow } from '../context.ts';
 import type { EnterRoom } from '../domain/reading/entry-room.ts';
 import { getWithRelated } from '../domain/reading/get-entry.ts';
 import { rawUrl } from '../domain/reading/links.ts';
@@ -12,23 +12,18 @@ import { toWireEntry } from './wire-entry.ts';
 export const getEntryHandler =
   (context: FsContext, enter: EnterRoom) =>
   async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
-    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
-    const path = resolvePath(actor, request.path);
-    snapshot.rules.requireAccess(actor, path, request.password);
-    const room = enter(shareKeyOf(call));
-    const { entry, located, related } = await getWithRelated(
-      snapshot,
-      context.folderCache,
-      actor,
-      path,
-      request.password,
-      signal,
-      room,
-    ).finally(room.leave);
+    const read = await readByRulesOfNow(context, call, async ({ snapshot, actor, signal }) => {
+      const path = resolvePath(actor, request.path);
+      snapshot.rules.requireAccess(actor, path, request.password);
+      const room = enter(shareKeyOf(call));
+      const found = await getWithRelated(snapshot, context.folderCache, actor, path, request.password, signal, room).finally(room.leave);
+      const { entry, located } = found;
+      const isFile = !entry.isDirectory && located !== undefined;
+      const raw_url = isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, linkOptionsOf(call)) : '';
+      return { ...found, snapshot, actor, path, raw_url };
+    });
+    const { snapshot, actor, path, entry, located, related, raw_url } = read;
     const directory = parentPath(path);
-    const isFile = !entry.isDirectory && located !== undefined;
-    const raw_url = isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, linkOptionsOf(call)) : '';
-    await mayAnswer();
     const caller = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(snapshot, caller, located?.mount, directory, entry),

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace, sliceOf } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import { type Call, shareKeyOf } from '@wharf/service-kit';
-import { beginReading, type FsContext } from '../context.ts';
+import { type FsContext, readByRulesOfNow } from '../context.ts';
 import type { EnterRoom, RoomOfListing } from '../domain/reading/entry-room.ts';
 import { listEntries } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
@@ -17,24 +17,26 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
     call: Call,
     room: RoomOfListing,
   ): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
-    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
-    const path = resolvePath(actor, request.path);
-    snapshot.rules.requireAccess(actor, path, request.password);
-    const write = snapshot.rules.canCreateIn(actor, path);
-    if (request.refresh && !write) throw new AppError('PERMISSION_DENIED', 'Refresh without permission');
-    const caller = { actor, password: request.password, siteUrl: request.site_url };
-    let texts: readonly Uint8Array[] | undefined;
-    const { entries, whole, total, located } = await listEntries(snapshot, context.folderCache, actor, path, {
-      slice: sliceOf(request.page, request.per_page),
-      refresh: request.refresh,
-      signal,
-      room,
-      has(all, mount) {
-        if (request.as_json) texts = pages.find(all, { snapshot, caller, mount, directory: path });
-        return texts !== undefined;
-      },
+    const read = await readByRulesOfNow(context, call, async ({ snapshot, actor, signal }, isAgain) => {
+      const path = resolvePath(actor, request.path);
+      snapshot.rules.requireAccess(actor, path, request.password);
+      const write = snapshot.rules.canCreateIn(actor, path);
+      if (request.refresh && !write) throw new AppError('PERMISSION_DENIED', 'Refresh without permission');
+      const caller = { actor, password: request.password, siteUrl: request.site_url };
+      let texts: readonly Uint8Array[] | undefined;
+      const listed = await listEntries(snapshot, context.folderCache, actor, path, {
+        slice: sliceOf(request.page, request.per_page),
+        refresh: request.refresh && !isAgain,
+        signal,
+        room,
+        has(all, mount) {
+          if (request.as_json) texts = pages.find(all, { snapshot, caller, mount, directory: path });
+          return texts !== undefined;
+        },
+      });
+      return { ...listed, snapshot, path, write, caller, texts };
     });
-    await mayAnswer();
+    const { snapshot, path, write, caller, texts, entries, whole, total, located } = read;
     const listing = {
       total,
       readme: snapshot.rules.readme(path),
@@ -44,7 +46,7 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
       provider: located?.mount.definition.name ?? 'unknown',
     };
     const mount = located?.mount;
-    const pace = createPace(signal);
+    const pace = createPace(call.signal);
     // In the first message only.
     let head: { listing?: typeof listing } = { listing };
     if (request.as_json) {

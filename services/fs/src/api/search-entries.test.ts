@@ -1,13 +1,14 @@
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
+import { ALL_PERMISSIONS, PERMISSION } from '@wharf/rights';
 import type { Call, UserIdentity } from '@wharf/service-kit';
-import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FsContext } from '../context.ts';
 import { createEntryRoom, type EnterRoom } from '../domain/reading/entry-room.ts';
 import { createKeptLinks } from '../domain/reading/kept-links.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import type { SearchAnswer } from '../domain/search/search-index.ts';
-import { type MemoryTree, mpath, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { getEntryHandler } from './get-entry.ts';
 import { listDirectoriesHandler } from './list-directories.ts';
@@ -27,9 +28,20 @@ beforeEach(async () => {
   enter = createEntryRoom(100_000_000);
 });
 
+/** Rights to everything, but to what needs a password. */
+const ALL_BUT_PASSWORDS = ALL_PERMISSIONS & ~PERMISSION.access_without_password;
+
 const callOf = (id: number): Call =>
   ({
-    identity: { kind: 'user', id, username: `${id}`, role: 0, permission: 0xffff, basePath: '/', sessionId: 's' } satisfies UserIdentity,
+    identity: {
+      kind: 'user',
+      id,
+      username: `${id}`,
+      role: 0,
+      permission: ALL_BUT_PASSWORDS,
+      basePath: '/',
+      sessionId: 's',
+    } satisfies UserIdentity,
     revisions: { auth: 0, admin: 0 },
     signal: new AbortController().signal,
   }) as Call;
@@ -108,49 +120,62 @@ it('far pages, and lists of folders, have the room of long listings together', a
   expect((await folders()).length).toBe(2);
 });
 
-it.each([
-  ['are other ones then', 'OVERLOADED'],
-  ['are the same', undefined],
-])('what took long is answered by the rules of its end: they %s', async (_what, code) => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const store = createTestDriver('Slow');
-  const open = (password: string) =>
-    openTree({ drivers: [store.definition], storages: [{ driver: 'Slow' }], rules: [{ path: '/d', password }] });
-  const [before, after] = [await open(''), await open(code ? 'pw' : '')];
-  await before.put('/d/x/f');
-  await before.put('/x');
-  const own: FsContext = { ...context, folderCache: before.folderCache };
-  Object.assign(own, { links: createKeptLinks(Date.now), configuration: { knownSnapshot: async () => tree.snapshot } });
-  const index = {
-    search: () =>
-      store
-        .storeOf()
-        .stat(mpath('/'))
-        .then(() => slow())
-        .then(() => NOTHING),
-  };
-  const keeper = { index: async () => index } as unknown as IndexKeeper;
-  const slow = async () => {
-    tree = after;
-    vi.advanceTimersByTime(3_000);
-  };
-  store.beforeCalls(slow);
+describe('what took long', () => {
   const listed = { path: '/d', password: '', page: 1, per_page: 0, refresh: true, as_json: false, site_url: '' };
-  const asked: (() => Promise<unknown>)[] = [
-    () => Array.fromAsync(listEntriesHandler(own, enter)(listed, callOf(7))),
-    () => Array.fromAsync(listDirectoriesHandler(own, enter)({ path: '/', password: '', force_root: false }, callOf(7))),
-    () => Array.fromAsync(searchEntriesHandler(own, keeper, enter)({ ...request, in_folder: true }, callOf(7))),
-    () => Array.fromAsync(searchEntriesHandler(own, keeper, enter)(request, callOf(7))),
-    () => getEntryHandler(own, enter)({ path: '/d/x/f', password: '', site_url: '' }, callOf(7)),
-  ];
-  for (const ask of asked) {
-    tree = before;
-    before.folderCache.forget([vpath('/')]);
-    const outcome = await ask().then(
-      () => undefined,
-      (error: unknown) => AppError.from(error).code,
-    );
-    expect([outcome, tree === after]).toEqual([code, true]);
+
+  /** A storage of which each answer takes longer than rules are believed. @param next says whether the folder `d` has a password after it */
+  async function slowTree(next: () => boolean) {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = createTestDriver('Slow');
+    const open = async (password: string) => {
+      const opened = await openTree({ drivers: [store.definition], storages: [{ driver: 'Slow' }], rules: [{ path: '/d', password }] });
+      await opened.put('/d/f');
+      await opened.put('/x');
+      return opened;
+    };
+    const [free, guarded] = [await open(''), await open('pw')];
+    const own: FsContext = { ...context, folderCache: free.folderCache };
+    Object.assign(own, { links: createKeptLinks(Date.now), configuration: { knownSnapshot: async () => tree.snapshot } });
+    const slow = async () => {
+      tree = next() ? guarded : free;
+      vi.advanceTimersByTime(3_000);
+    };
+    const search = () => slow().then(() => NOTHING);
+    const keeper = { index: async () => ({ search }) } as unknown as IndexKeeper;
+    tree = free;
+    store.beforeCalls(slow);
+    return { own, keeper, free };
   }
+
+  it.each([
+    ['are others then', 'PERMISSION_DENIED'],
+    ['are the same', undefined],
+  ])('is answered by the rules of its end: they %s', async (_what, code) => {
+    const { own, keeper, free } = await slowTree(() => code !== undefined);
+    const asked: [() => Promise<unknown>, (string | undefined)?][] = [
+      [() => Array.fromAsync(listEntriesHandler(own, enter)(listed, callOf(7))), code],
+      [() => getEntryHandler(own, enter)({ path: '/d', password: '', site_url: '' }, callOf(7)), code],
+      [() => Array.fromAsync(listDirectoriesHandler(own, enter)({ path: '/', password: '', force_root: false }, callOf(7)))],
+      [() => Array.fromAsync(searchEntriesHandler(own, keeper, enter)({ ...request, in_folder: true }, callOf(7)))],
+      [() => Array.fromAsync(searchEntriesHandler(own, keeper, enter)(request, callOf(7)))],
+    ];
+    for (const [ask, refusal] of asked) {
+      tree = free;
+      free.folderCache.forget([vpath('/')]);
+      const outcome = await ask().then(
+        () => undefined,
+        (error: unknown) => AppError.from(error).code,
+      );
+      expect([outcome, tree !== free]).toEqual([refusal, code !== undefined]);
+    }
+  });
+
+  it('is refused as busy where there are other rules each time', async () => {
+    let isGuarded = false;
+    const { own, keeper } = await slowTree(() => (isGuarded = !isGuarded));
+    await expect(Array.fromAsync(searchEntriesHandler(own, keeper, enter)(request, callOf(7)))).rejects.toMatchObject({
+      code: 'OVERLOADED',
+    });
+  });
 });

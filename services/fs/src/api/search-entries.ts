@@ -1,7 +1,7 @@
 import { createPace } from '@wharf/pace';
 import type { DeepPartial, SearchEntriesRequest, SearchEntriesResponse } from '@wharf/proto/fs';
 import { type Call, shareKeyOf } from '@wharf/service-kit';
-import { beginReading, type FsContext } from '../context.ts';
+import { type FsContext, readByRulesOfNow } from '../context.ts';
 import type { EnterRoom, RoomOfListing } from '../domain/reading/entry-room.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import { hitsOf, searchEntries, searchFolder } from '../domain/search/search-entries.ts';
@@ -24,15 +24,16 @@ export function searchEntriesHandler(context: FsContext, keeper: IndexKeeper, en
     call: Call,
     room: RoomOfListing,
   ): AsyncGenerator<DeepPartial<SearchEntriesResponse>> {
-    const { snapshot, actor, signal, mayAnswer } = await beginReading(context, call);
     const wanted = { ...request, perPage: per_page };
     // What is kept until the last hit has come is the page and all before it.
     if (!in_folder) room.take(hitsOf(wanted));
-    const { hits, total } = in_folder
-      ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal, room)
-      : await searchEntries(snapshot, await keeper.index(snapshot), actor, wanted, signal);
-    await mayAnswer();
-    const pace = createPace(signal);
+    const { snapshot, hits, total } = await readByRulesOfNow(context, call, async ({ snapshot, actor, signal }) => {
+      const answer = in_folder
+        ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal, room)
+        : await searchEntries(snapshot, await keeper.index(snapshot), actor, wanted, signal);
+      return { snapshot, ...answer };
+    });
+    const pace = createPace(call.signal);
     let head: { total?: number } = { total };
     for (const chunk of chunksOf(hits, CHUNK_HITS)) {
       yield { ...head, content: chunk.map((hit) => toWireHit(hit, snapshot)) };

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
-import type { RuleRecord } from '@wharf/models';
 import { isSame } from '@wharf/pace';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { denied } from '../../access/permissions.ts';
@@ -87,22 +86,19 @@ async function requireUnchanged(operation: Operation): Promise<void> {
   if (!operation.renewed) return;
   const now = await patiently(operation.renewed, operation.signal);
   if (!isDeepStrictEqual(now.actor, operation.actor)) throw busy();
-  await requireSameRules(now.snapshot, operation.snapshot);
+  if (!(await areSameRules(now.snapshot, operation.snapshot))) throw busy();
 }
 
-/** @throws AppError OVERLOADED: whoever asks again is told what holds now */
-export async function requireSameRules(now: Snapshot, before: Snapshot): Promise<void> {
-  if (!(await areSameRules(now.rules.records, before.rules.records))) throw busy();
-}
-
-function busy(): AppError {
+/** Whoever asks again is told what holds now. */
+export function busy(): AppError {
   return new AppError('OVERLOADED', 'the storage is busy, try again in a moment');
 }
 
 /** All calls that wait compare the same two lists, which may have thousands of rules. */
 const compared = new WeakMap<object, WeakMap<object, Promise<boolean>>>();
 
-function areSameRules(now: readonly RuleRecord[], before: readonly RuleRecord[]): Promise<boolean> | boolean {
+/** Whether two configurations have rules that say the same. */
+export function areSameRules({ rules: { records: now } }: Snapshot, { rules: { records: before } }: Snapshot): Promise<boolean> | boolean {
   if (now === before) return true;
   const known = compared.get(now) ?? new WeakMap<object, Promise<boolean>>();
   compared.set(now, known);
