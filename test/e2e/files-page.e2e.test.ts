@@ -162,6 +162,16 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await page.getByText('and on it goes').waitFor();
   });
 
+  test('a picture that fails twice, as one of which the address changes while it comes, does so without a word', async () => {
+    await openFolder('twice', { 'inner/a.png': 'no picture' });
+    await page.route('**/a.png*', () => {});
+    await row('inner').dblclick();
+    await page.locator('.cell-picture img').evaluate((picture) => {
+      for (let time = 0; time < 2; time += 1) picture.dispatchEvent(new Event('error'));
+    });
+    await page.locator('.cell-picture svg').waitFor();
+  });
+
   test('two fingers make a picture larger, and one leads to the next', async () => {
     const folder = await world.folder('touched');
     writeSampleTree(folder.disk);

@@ -26,10 +26,12 @@ export function SmallPicture(props: { desk: Desk; entry: Entry; iconSize: number
           draggable={false}
           // Until its size is known it is not to be seen, and so not unpacked.
           style={{ visibility: fine() === shown() ? 'visible' : 'hidden' }}
-          onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
-            (naturalWidth * naturalHeight > MAX_PIXELS ? setRefused : setFine)(shown())
-          }
-          onError={() => setRefused(shown())}
+          // Both come for an earlier address too, after the picture was refused: nothing may be asked of what was shown then.
+          onLoad={({ currentTarget: picture }) => {
+            const isLarge = picture.naturalWidth * picture.naturalHeight > MAX_PIXELS;
+            (isLarge ? setRefused : setFine)(picture.getAttribute('src') ?? '');
+          }}
+          onError={({ currentTarget: picture }) => setRefused(picture.getAttribute('src') ?? '')}
         />
       )}
     </Show>
