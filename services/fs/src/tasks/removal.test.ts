@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { SHORT_TASK_BYTES } from '@wharf/task-engine';
+import { postponedMs, SHORT_TASK_BYTES } from '@wharf/task-engine';
 import { describe, expect, it } from 'vitest';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Begun, removeEntries } from '../domain/changing/operations/remove-entries.ts';
@@ -7,6 +7,10 @@ import { locate } from '../domain/snapshot/snapshot.ts';
 import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { DENIED } from '../domain/testing/three-storages.ts';
+import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
+import type { DriverDefinition } from '../driver-contract/define-driver.ts';
+import type { StorageDriver } from '../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../drivers/memory/index.ts';
 import { removalTasks } from './placement-tasks.ts';
 import type { RemovalInput } from './removal-kind.ts';
 import { CREATOR, runRemoval } from './testing/place-now.ts';
@@ -267,6 +271,43 @@ describe('a task that removes', () => {
     };
     expect(await refusalOf(runRemoval(memory.operation(), await ask(), undefined, operations))).toEqual(DENIED);
     expect(await memory.everything('/o')).toEqual(before);
+  });
+
+  it('asks its storage nothing while that holds its session for the change: it is looked through by the next attempt', async () => {
+    let [isHeld, asks] = [false, 0];
+    const narrow: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Narrow',
+      async open(addition, context) {
+        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
+        return decorated({
+          ...operationsOf(driver),
+          list(path, options) {
+            if (isHeld) throw new Error('it waits for what it holds');
+            return driver.list(path, options);
+          },
+          async remove(path, options) {
+            isHeld = true;
+            asks += 1;
+            await options.afterWaiting?.().finally(() => (isHeld = false));
+            return driver.remove(path, options);
+          },
+        });
+      },
+    };
+    const memory = await openTree({ storages: [{ driver: 'Narrow' }], drivers: [narrow] });
+    for (const path of ['/large/a', '/large/b']) await memory.put(path);
+    const { snapshot } = await openTree({ rules: [{ path: '/large', hide: '^b$', h_sub: true }] });
+    const begun = memory.operation(actor({ permission: 0xfffe }));
+    const later = { ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules } };
+    const run = createTestRun({ signal: begun.signal });
+    const attempt = () =>
+      runRemoval(begun, { folder: '/', storage: 1, names: ['large'] }, run, async () => (asks === 0 ? begun : later)).catch(
+        (error: unknown) => error,
+      );
+    expect(postponedMs(await attempt())).toBeGreaterThan(0);
+    expect(await refusalOf(attempt().then((error) => Promise.reject(error)))).toEqual(DENIED);
+    expect([asks, await memory.everything('/large')]).toEqual([1, ['/large/a', '/large/b']]);
   });
 
   it('shows in kept listings what became of it', async () => {

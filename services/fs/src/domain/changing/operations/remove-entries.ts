@@ -213,17 +213,17 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'beforeStep' | 'begun' | 'isPatient'>,
+  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'afterWaiting' | 'beforeStep' | 'begun' | 'isPatient'>,
 ): Promise<boolean> {
   const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
-  const { beforeStep } = options;
+  const own = changeCallOf(operation);
   // What asks for itself on the way goes on where other rules let it.
-  const call = { ...changeCallOf(operation), ...(beforeStep && { afterWaiting: () => beforeStep(0) }) };
+  const { afterWaiting = own.afterWaiting } = options;
   try {
-    await driver.remove(place, { ...options, ...call });
+    await driver.remove(place, { ...options, ...own, afterWaiting });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.
