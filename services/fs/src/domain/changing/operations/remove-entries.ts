@@ -145,11 +145,12 @@ function mayStillRemove(begun: Operation, now: RightsOfNow, one: Doomed): Promis
 async function beginRemovals(operation: Operation, rights: RightsOfNow, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
   const { snapshot, actor, changes, signal } = operation;
   const pace = createPace(signal);
+  let current = operation;
   for (const one of left) {
     await pace.step();
-    await mayStillRemove(operation, rights, one);
+    current = await mayStillRemove(operation, rights, one);
   }
-  const call = changeCallOf(operation);
+  const call = changeCallOf(current);
   const queued: Begun[] = [];
   const now: Doomed[] = [];
   let failure: unknown;

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
 import { denied } from '../../access/permissions.ts';
 import { openLimited } from '../../testing/limited-storage.ts';
@@ -258,6 +259,32 @@ it('a name that is taken meanwhile is replaced only where the rules of now let i
   };
   expect(await refusalOf(placeEntries({ ...begun, renewed }, place(true), 'copy', never))).toEqual(['ENTRY_EXISTS', 'file [b] exists']);
   expect(await memory.textOf('/out/b')).toBe('guarded');
+});
+
+it('the removal of a large folder is begun by the rules of now, though they are others than when the call began', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({ hasObjects: true });
+  const remove = store.remove.bind(store);
+  store.remove = async (...given) => {
+    vi.advanceTimersByTime(SLOW_MS);
+    return remove(...given);
+  };
+  const beginRemoval: StorageDriver['beginRemoval'] = async (paths, options) => {
+    vi.advanceTimersByTime(SLOW_MS);
+    await options?.afterWaiting?.();
+    return paths.map(() => 'begun');
+  };
+  const memory = await openLimited(Object.assign(store, { beginRemoval }));
+  for (let file = 0; file <= 1_000; file += 1) await memory.put(`/in/large/${file}`);
+  await memory.put('/in/a');
+  const { snapshot } = await openTree({ rules: [{ path: '/other', password: 'x', p_sub: true }] });
+  const begun = memory.operation();
+  const later = { ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules } };
+  const renewed = async (): Promise<Operation> => ({ ...later, renewed });
+  const queued: unknown[] = [];
+  await removeEntries({ ...begun, renewed }, { dir: '/in', names: ['large', 'a'] }, async (more) => void queued.push(...more));
+  expect(queued).toMatchObject([{ path: '/in/large', begun: 'begun' }]);
 });
 
 it('the removal of a large folder is not begun where its user is disabled while what is beside it goes', async () => {
