@@ -91,6 +91,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
 
   const operationWith = async (run: Framed, userOf: (id: number) => Promise<UserRecord | undefined>): Promise<Operation> => {
     const { creator, signal } = run;
+    const askedAtMs = performance.now();
     const user = creator && (await userOf(creator.id));
     if (!user) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is has been disabled');
@@ -98,7 +99,8 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     const newest = () => parts.configuration.knownSnapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
-    return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run), newest };
+    const { changes, folderCache } = parts;
+    return { snapshot, actor, changes, folderCache, signal, askedAtMs, renewed: () => operationOf(run), newest };
   };
 
   const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));

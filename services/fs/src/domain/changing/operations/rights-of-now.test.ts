@@ -377,6 +377,45 @@ it.each<[string, (now: Operation) => Promise<unknown>]>([
   expect(await memory.everything('/in')).toContain('/in/d/file');
 });
 
+it.each<[string, (now: Operation) => Promise<unknown>]>([
+  ['a folder is not made', (now) => makeDirectory(now, '/in/large/new')],
+  ['a folder does not go', (now) => removeEntries(now, { dir: '/in', names: ['large'] }, never)],
+])('%s where its user is disabled while we look at what is there before it', async (_what, change) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({ hasObjects: true });
+  const [stat, list, make, remove] = [store.stat.bind(store), store.list.bind(store), store.makeDirectory.bind(store), store.remove.bind(store)];
+  let isSlow = false;
+  const look = () => void (isSlow && vi.advanceTimersByTime(SLOW_MS));
+  Object.assign<StorageDriver, Partial<StorageDriver>>(store, {
+    stat(...given) {
+      look();
+      return stat(...given);
+    },
+    list(...given) {
+      look();
+      return list(...given);
+    },
+    async makeDirectory(path, options) {
+      await options?.afterWaiting?.();
+      return make(path);
+    },
+    async remove(path, options) {
+      await options.afterWaiting?.();
+      return remove(path, options);
+    },
+  });
+  const memory = await openLimited(store);
+  await memory.put('/in/large/file');
+  const { snapshot } = await openTree({ rules: [{ path: '/', write_users: [99] }] });
+  isSlow = true;
+  const begun = memory.operation(without('access_without_password'));
+  const renewed = () => Promise.reject(denied());
+  expect(await refusalOf(change({ ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules }, renewed }))).toEqual(DENIED);
+  isSlow = false;
+  expect(await memory.everything('/in')).toEqual(['/in/large/file']);
+});
+
 it('names go back where whoever changed them may no more, and the storage has much to do', async () => {
   const store = new MemoryDriver({});
   let isDisabled = false;

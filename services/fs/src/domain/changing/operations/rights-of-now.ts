@@ -73,7 +73,8 @@ export async function stillAllowed(
  * is not as it was, it is not made.
  */
 export function changeCallOf(operation: Operation): OwnCall {
-  let askedAtMs = performance.now();
+  // Looks of ours before it may have taken long, too.
+  let { askedAtMs } = operation;
   const afterWaiting = async () => {
     if (performance.now() - askedAtMs < RENEW_MS) return;
     await requireUnchanged(operation);
