@@ -5,7 +5,7 @@ import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
-import { mayHideMore } from '../domain/changing/operations/rights-of-now.ts';
+import { mayHideMore, mayHideOther } from '../domain/changing/operations/rights-of-now.ts';
 import { relocatedAt } from '../domain/quota/quota.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import type { RemoveOptions } from '../driver-contract/storage-driver.ts';
@@ -147,8 +147,7 @@ function questionsOf(
       run.signal.throwIfAborted();
       const operation = await renewed();
       await checked(operation, input, folder, path, false);
-      const { rules } = operation.snapshot;
-      if (mayHideMore(operation, known) && rules.mayHideIn(operation.actor, path))
+      if (operation.snapshot.rules.mayHideIn(operation.actor, path) && (await mayHideOther(operation, known)))
         throw postponed('is looked through once more, as there are other rules', RIGHTS_MS);
       await run.assertLease();
     },

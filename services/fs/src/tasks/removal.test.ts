@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { RuleRecord } from '@wharf/models';
 import { postponedMs, SHORT_TASK_BYTES } from '@wharf/task-engine';
 import { describe, expect, it } from 'vitest';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
@@ -273,7 +274,8 @@ describe('a task that removes', () => {
     expect(await memory.everything('/o')).toEqual(before);
   });
 
-  it('asks its storage nothing while that holds its session for the change: it is looked through by the next attempt', async () => {
+  /** A folder on a server that lists nothing while it holds its session for a removal. @param later the rules that there are by then */
+  async function removeNarrow(before: readonly Partial<RuleRecord>[], later: readonly Partial<RuleRecord>[]) {
     let [isHeld, asks] = [false, 0];
     const narrow: DriverDefinition = {
       ...memoryDriver,
@@ -297,17 +299,29 @@ describe('a task that removes', () => {
     };
     const memory = await openTree({ storages: [{ driver: 'Narrow' }], drivers: [narrow] });
     for (const path of ['/large/a', '/large/b']) await memory.put(path);
-    const { snapshot } = await openTree({ rules: [{ path: '/large', hide: '^b$', h_sub: true }] });
-    const begun = memory.operation(actor({ permission: 0xfffe }));
-    const later = { ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules } };
-    const run = createTestRun({ signal: begun.signal });
-    const attempt = () =>
-      runRemoval(begun, { folder: '/', storage: 1, names: ['large'] }, run, async () => (asks === 0 ? begun : later)).catch(
-        (error: unknown) => error,
-      );
-    expect(postponedMs(await attempt())).toBeGreaterThan(0);
-    expect(await refusalOf(attempt().then((error) => Promise.reject(error)))).toEqual(DENIED);
-    expect([asks, await memory.everything('/large')]).toEqual([1, ['/large/a', '/large/b']]);
+    const blind = memory.operation(actor({ permission: 0xfffe }));
+    const under = async (rules: readonly Partial<RuleRecord>[]) => {
+      const { snapshot } = await openTree({ rules });
+      return { ...blind, snapshot: { ...blind.snapshot, rules: snapshot.rules } };
+    };
+    const [begun, now] = [await under(before), await under(later)];
+    const run = createTestRun({ signal: blind.signal });
+    const attempt = () => runRemoval(begun, { folder: '/', storage: 1, names: ['large'] }, run, async () => (asks === 0 ? begun : now));
+    return { attempt, left: () => memory.everything('/large'), asks: () => asks };
+  }
+
+  it('asks its storage nothing while that holds its session for the change: it is looked through by the next attempt', async () => {
+    const { attempt, left, asks } = await removeNarrow([], [{ path: '/large', hide: '^b$', h_sub: true }]);
+    expect(postponedMs(await attempt().catch((error: unknown) => error))).toBeGreaterThan(0);
+    expect(await refusalOf(attempt())).toEqual(DENIED);
+    expect([asks(), await left()]).toEqual([1, ['/large/a', '/large/b']]);
+  });
+
+  it('goes on where its rules were only read anew while it held its session', async () => {
+    const rules = [{ path: '/large', hide: '^none$', h_sub: true }];
+    const { attempt, left } = await removeNarrow(rules, rules);
+    await attempt();
+    expect(await refusalOf(left())).toEqual(['ENTRY_NOT_FOUND', expect.any(String)]);
   });
 
   it('shows in kept listings what became of it', async () => {

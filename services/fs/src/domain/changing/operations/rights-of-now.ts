@@ -117,3 +117,10 @@ export function mayHideMore({ snapshot, actor }: Operation, before: Operation): 
   const { role, permission, basePath } = before.actor;
   return snapshot.rules !== before.snapshot.rules || actor.role !== role || actor.permission !== permission || actor.basePath !== basePath;
 }
+
+/** The same for who cannot look at once: rules that were only read anew, as with any change of the configuration, say nothing else. */
+export async function mayHideOther(now: Operation, before: Operation): Promise<boolean> {
+  if (!mayHideMore(now, before)) return false;
+  const hasOtherRights = mayHideMore({ ...now, snapshot: before.snapshot }, before);
+  return hasOtherRights || !(await areSameRules(now.snapshot.rules.records, before.snapshot.rules.records));
+}
