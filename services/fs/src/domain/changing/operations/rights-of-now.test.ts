@@ -384,7 +384,12 @@ it.each<[string, (now: Operation) => Promise<unknown>]>([
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = new MemoryDriver({ hasObjects: true });
-  const [stat, list, make, remove] = [store.stat.bind(store), store.list.bind(store), store.makeDirectory.bind(store), store.remove.bind(store)];
+  const [stat, list, make, remove] = [
+    store.stat.bind(store),
+    store.list.bind(store),
+    store.makeDirectory.bind(store),
+    store.remove.bind(store),
+  ];
   let isSlow = false;
   const look = () => void (isSlow && vi.advanceTimersByTime(SLOW_MS));
   Object.assign<StorageDriver, Partial<StorageDriver>>(store, {
