@@ -5,7 +5,7 @@ import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
-import { mayHideMore, mayHideOther } from '../domain/changing/operations/rights-of-now.ts';
+import { mayHideMore, mayHideOther, patiently } from '../domain/changing/operations/rights-of-now.ts';
 import { relocatedAt } from '../domain/quota/quota.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import type { RemoveOptions } from '../driver-contract/storage-driver.ts';
@@ -65,7 +65,7 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
     async run(run: RemovalTaskRun) {
       const frame: Frame = {
         run,
-        operation: sharedFor(rightsMs, () => operationOf(run)),
+        operation: sharedFor(rightsMs, () => patiently(() => operationOf(run), run.signal)),
       };
       run.progress({ status: 'removing', phase: 'removing' });
       const { input } = run;

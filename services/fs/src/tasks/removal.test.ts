@@ -317,6 +317,20 @@ describe('a task that removes', () => {
     expect([asks(), await left()]).toEqual([1, ['/large/a', '/large/b']]);
   });
 
+  it('goes on where our store was away for a moment', async () => {
+    const memory = await openObjects();
+    await fill(memory, '/o/large', 1_001);
+    const [input] = await request(memory, '/o', ['large']);
+    if (!input) throw new Error('no task was made');
+    let asked = 0;
+    await runRemoval(memory.operation(), input, undefined, async () => {
+      asked += 1;
+      if (asked === 4) throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
+      return memory.operation();
+    });
+    expect(await memory.everything('/o')).toEqual([]);
+  });
+
   it('goes on where its rules were only read anew while it held its session', async () => {
     const rules = [{ path: '/large', hide: '^none$', h_sub: true }];
     const { attempt, left } = await removeNarrow(rules, rules);
