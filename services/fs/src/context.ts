@@ -81,6 +81,7 @@ export async function readByRulesOfNow<Answer>(
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
+  const askedAtMs = performance.now();
   const snapshot = await context.configuration.snapshot(call.revisions);
   const newest = () => context.configuration.knownSnapshot(call.revisions);
   const { signal } = call;
@@ -89,7 +90,8 @@ export async function beginOperation(context: FsContext, call: Call): Promise<Op
     await requireLogin(context, userOf(call), snapshot, operation.snapshot);
     return { ...operation, renewed };
   };
-  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, folderCache: context.folderCache, signal, renewed, newest };
+  const { changes, folderCache } = context;
+  return { snapshot, actor: actorOf(userOf(call)), changes, folderCache, signal, askedAtMs, renewed, newest };
 }
 
 /** @throws AppError UNAUTHENTICATED: the login that the call came with has ended, by whatever way */

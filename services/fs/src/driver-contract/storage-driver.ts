@@ -34,7 +34,8 @@ export interface CallOptions {
   readonly isPatient?: true | undefined;
   /**
    * Asked right before a change is made, after the wait for its turn and after all looks of the driver: rejecting has it not made. Whoever gives it answers at once
-   * where the call is young. A driver that cannot ask between its looks and the change passes it over.
+   * where the call is young, and asks no storage: the driver may hold the only session that there is. One that cannot ask between its looks and the change passes it
+   * over.
    */
   readonly afterWaiting?: (() => Promise<void>) | undefined;
   /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */

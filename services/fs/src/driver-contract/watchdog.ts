@@ -10,6 +10,7 @@ export class Watchdog {
   #limitMs = 0;
   #isArmed = false;
   #isPatient = false;
+  #isOver = false;
   #stopWaiting: ((reason: unknown) => void) | undefined;
 
   constructor(outer: AbortSignal | undefined) {
@@ -28,6 +29,8 @@ export class Watchdog {
   }
 
   arm(limitMs: number): void {
+    // What was asked may be answered when nobody waits any more.
+    if (this.#isOver) return;
     this.#isArmed = true;
     if (this.#timer !== undefined && this.#limitMs === limitMs) return void this.#timer.refresh();
     clearTimeout(this.#timer);
@@ -64,6 +67,7 @@ export class Watchdog {
 
   /** Lets go of the caller's signal. The own signal stays as it is. */
   dispose(): void {
+    this.#isOver = true;
     this.disarm();
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -3,7 +3,7 @@ import { type EntryName, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeT
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
-import { type Draft, type StorageDriver, supports } from './storage-driver.ts';
+import { type CallOptions, type Draft, type StorageDriver, supports } from './storage-driver.ts';
 import { withDeadline } from './with-deadline.ts';
 
 const LIMITS = { callMs: 20, stallMs: 20, treeMs: 20, commitMs: 20 };
@@ -251,4 +251,40 @@ it('a file that waits for its turn in a storage below is ended later, where it i
   await expect(guarded.write?.(file, chunks('z'), { overwrite: true })).rejects.toSatisfy(isLate);
   turn.resolve();
   expect(await kept).toMatchObject([{ entry: { sizeBytes: 1 } }, { sizeBytes: 1 }]);
+});
+
+it.each<[string, (driver: Required<StorageDriver>, asks: Pick<CallOptions, 'afterWaiting'>) => Promise<unknown>]>([
+  ['a write', (driver, asks) => driver.write(file, chunks('x'), { ...asks, overwrite: true })],
+  ['a new folder', (driver, asks) => driver.makeDirectory(file, asks)],
+  ['a removal', (driver, asks) => driver.remove(file, { ...asks, recursive: false })],
+  ['a removal in whole', (driver, asks) => driver.remove(file, { ...asks, recursive: true })],
+  ['a removal that is begun', (driver, asks) => driver.beginRemoval([file], asks)],
+  ['a rename', (driver, asks) => driver.rename(file, file, { ...asks, overwrite: true })],
+  ['a copy', (driver, asks) => driver.copy(file, file, { ...asks, overwrite: true })],
+])('what %s asks right before the change is not the time of its storage; what comes after is', async (_what, change) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isSilent = false;
+  const asked = async (options?: CallOptions): Promise<never> => {
+    await options?.afterWaiting?.();
+    if (isSilent) await vi.advanceTimersByTimeAsync(10 * LIMITS.callMs);
+    throw new AppError('STORAGE_READ_ONLY', 'asked');
+  };
+  const driver = decorated({
+    ...operationsOf(await memoryDriver.open('')),
+    write: async (_file, content, options) => {
+      for await (const _piece of content);
+      return asked(options);
+    },
+    makeDirectory: (_path, options) => asked(options),
+    remove: (_path, options) => asked(options),
+    beginRemoval: (_paths, options) => asked(options),
+    rename: (_from, _to, options) => asked(options),
+    copy: (_from, _to, options) => asked(options),
+  });
+  const guarded = withDeadline(driver, LIMITS) as Required<StorageDriver>;
+  const afterWaiting = async () => void (await vi.advanceTimersByTimeAsync(10 * LIMITS.callMs));
+  await expect(change(guarded, { afterWaiting })).rejects.toMatchObject({ code: 'STORAGE_READ_ONLY' });
+  isSilent = true;
+  await expect(change(guarded, { afterWaiting })).rejects.toSatisfy(isLate);
 });

@@ -25,7 +25,7 @@ export interface Deadlines {
  * A storage that answers without waiting for anything, as one of made-up files does, would keep the thread for as long as a walk through it or a listing
  * takes: so calls, and the entries of listings, give way to other work.
  *
- * The time in which the source of a write, what it asks before it publishes, or the reader of a file stands still is not counted.
+ * The time in which the source of a write, what a change asks on its way, or the reader of a file stands still is not counted.
  */
 export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageDriver {
   const { callMs, stallMs, treeMs } = limits;
@@ -113,10 +113,27 @@ async function within<Result>(
   prepare?.(watchdog);
   watchdog.arm(limitMs);
   try {
-    return await watchdog.guard(inTurn(watchdog, run));
+    return await watchdog.guard(inTurn(watchdog, (call) => run({ ...call, ...asking(options, watchdog, limitMs) })));
   } finally {
     watchdog.dispose();
   }
+}
+
+/** What is asked takes its own time: our store may be away, and the storage is not to blame for that. */
+const inOwnTime =
+  <Given extends readonly unknown[]>(watchdog: Watchdog, limitMs: number, ask: (...given: Given) => Promise<void>) =>
+  async (...given: Given): Promise<void> => {
+    watchdog.disarm();
+    try {
+      await ask(...given);
+    } finally {
+      watchdog.arm(limitMs);
+    }
+  };
+
+function asking(options: CallOptions | undefined, watchdog: Watchdog, limitMs: number): Pick<CallOptions, 'afterWaiting'> {
+  const { afterWaiting } = options ?? {};
+  return afterWaiting ? { afterWaiting: inOwnTime(watchdog, limitMs, afterWaiting) } : {};
 }
 
 /** The same of what a server goes on with when its caller has left: it is over when it is done or taken back. */
@@ -124,22 +141,18 @@ function outcomeWithin<Result>(limitMs: number, options: CallOptions, run: (call
   return within(limitMs, options, run, (watchdog) => watchdog.awaitOutcome());
 }
 
-/** What is asked before a step takes its own time. */
+/** The same of a removal, each step of which has that time. */
 async function removeWithin(
   limitMs: number,
   options: RemoveOptions,
-  run: (call: Pick<RemoveOptions, 'signal' | 'beforeStep'>) => Promise<void>,
+  run: (call: Pick<RemoveOptions, 'signal' | 'afterWaiting' | 'beforeStep'>) => Promise<void>,
 ): Promise<void> {
-  const { beforeStep } = options;
+  const { beforeStep = async () => {} } = options;
   const watchdog = new Watchdog(options.signal);
   watchdog.arm(limitMs);
-  const ask = async (removedEntries: number) => {
-    watchdog.disarm();
-    await beforeStep?.(removedEntries);
-    watchdog.arm(limitMs);
-  };
+  const questions = { ...asking(options, watchdog, limitMs), beforeStep: inOwnTime(watchdog, limitMs, beforeStep) };
   try {
-    await watchdog.guard(inTurn(watchdog, ({ signal }) => run({ signal, beforeStep: ask })));
+    await watchdog.guard(inTurn(watchdog, (call) => run({ ...call, ...questions })));
   } finally {
     watchdog.dispose();
   }
@@ -185,7 +198,7 @@ async function readWithin(
   }
 }
 
-type Publishing = Pick<WriteOptions, 'signal' | 'isPatient' | 'beforePublish' | 'onProgress'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'isPatient' | 'afterWaiting' | 'beforePublish' | 'onProgress'>;
 
 async function writeWithin<Result>(
   limits: Deadlines,
@@ -242,14 +255,14 @@ async function writeManyWithin<Result>(
   }
 }
 
-/** What is asked before the file gets its name takes its own time. */
-function publishing({ beforePublish }: Publishing, watchdog: Watchdog, commitMs: number): Publishing {
-  const ask = async () => {
-    watchdog.disarm();
-    await beforePublish?.();
-    watchdog.arm(commitMs);
+function publishing(options: Publishing, watchdog: Watchdog, commitMs: number): Publishing {
+  const { beforePublish } = options;
+  return {
+    signal: watchdog.signal,
+    onProgress: () => watchdog.feed(),
+    ...asking(options, watchdog, commitMs),
+    ...(beforePublish && { beforePublish: inOwnTime(watchdog, commitMs, beforePublish) }),
   };
-  return { signal: watchdog.signal, onProgress: () => watchdog.feed(), ...(beforePublish && { beforePublish: ask }) };
 }
 
 /** Each step of `steps` within the limit; the time between steps is the receiver's. @param rest what is waited for before a step is handed on */

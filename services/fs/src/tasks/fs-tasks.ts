@@ -82,6 +82,7 @@ export interface FsTasksParts {
 
 export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksParts): FsTasks {
   const { store, bus, logger, metrics, tracing, clock } = kit;
+  const { changes, folderCache, dataFolder } = parts;
   const settings = createRevisionedCache({
     clock,
     readRevision: () => readAdminRevision(models),
@@ -90,7 +91,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   });
 
   const operationWith = async (run: Framed, userOf: (id: number) => Promise<UserRecord | undefined>): Promise<Operation> => {
-    const { creator, signal } = run;
+    const [{ creator, signal }, askedAtMs] = [run, performance.now()];
     const user = creator && (await userOf(creator.id));
     if (!user) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is has been disabled');
@@ -98,14 +99,13 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     const newest = () => parts.configuration.knownSnapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
-    return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run), newest };
+    return { snapshot, actor, changes, folderCache, signal, askedAtMs, renewed: () => operationOf(run), newest };
   };
 
   const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));
   const users = new LRUCache<number, UserRecord>({ max: MAX_USERS, ttl: USER_MS, fetchMethod: (id) => readUser(models, id) });
   const ofTask = (run: Framed) => operationWith(run, (id) => users.fetch(id));
   const ofPlacement: (run: PlacementTaskRun) => Promise<Operation> = ofTask;
-  const { dataFolder } = parts;
   const room = dataFolder === undefined ? undefined : roomOfUsers(dataFolder);
   const takeRoom = room?.take;
   const placements = { copy: placementKind('copy', ofPlacement, takeRoom), move: placementKind('move', ofPlacement, takeRoom) };

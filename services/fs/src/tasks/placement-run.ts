@@ -7,6 +7,7 @@ import type { FileCopy } from '../domain/changing/copy-file.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { conflictAt } from '../domain/changing/operations/plan-placement.ts';
+import { patiently } from '../domain/changing/operations/rights-of-now.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape, type TakeRoom } from './manifest.ts';
@@ -119,8 +120,9 @@ export async function beginPlacement(
     await run.saveCheckpoint({ ...settled, ...extent });
     savedAtMs = performance.now();
   };
+  // Hours of a copy are not lost because our store is away for the moment in which it is to get its name.
   const rights = sharedFor(ENDS_MS, async () => {
-    const operation = await operationOf(run);
+    const operation = await patiently(() => operationOf(run), run.signal);
     changes = operation.changes;
     return rightsFor(operation, run.input, verb);
   });

@@ -1,13 +1,14 @@
 import { childPath, isWithin, parseEntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
-import { defineTaskKind, type TaskKind, type TaskRun } from '@wharf/task-engine';
+import { defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
-import { mayHideMore } from '../domain/changing/operations/rights-of-now.ts';
+import { mayHideMore, mayHideOther, patiently } from '../domain/changing/operations/rights-of-now.ts';
 import { relocatedAt } from '../domain/quota/quota.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
+import type { RemoveOptions } from '../driver-contract/storage-driver.ts';
 import { sharedFor } from './shared-for.ts';
 import { untilOpen } from './until-open.ts';
 
@@ -64,7 +65,7 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
     async run(run: RemovalTaskRun) {
       const frame: Frame = {
         run,
-        operation: sharedFor(rightsMs, () => operationOf(run)),
+        operation: sharedFor(rightsMs, () => patiently(() => operationOf(run), run.signal)),
       };
       run.progress({ status: 'removing', phase: 'removing' });
       const { input } = run;
@@ -115,8 +116,8 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     // Of what was looked through when its removal began, something may have been hidden since.
     const doomed = await checked(operation, input, folder, path);
     await run.assertLease();
-    const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
-    const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun, isPatient: true });
+    const questions = questionsOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
+    const remove = () => removeOne(operation, doomed, { ...questions, recursive: true, begun, isPatient: true });
     if (!(await operation.snapshot.quotas.relocating(relocatedAt(path), remove))) {
       stayed += 1;
       staying ??= name;
@@ -129,29 +130,40 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   run.progress({ status: staying === undefined ? 'removed' : `removed; what came since stays: ${andMore(staying, stayed)}` });
 }
 
-/** What is asked before each step in a folder: a removal that takes minutes ends with the right to it. */
-function stepOf(
+/** What is asked on the way: a removal that takes minutes, or waits as long for its turn, ends with the right to it. */
+function questionsOf(
   { run, operation: renewed }: Frame,
   begun: Operation,
   input: EntriesInput,
   folder: VirtualPath,
   path: VirtualPath,
   textOf: (removed: number) => string,
-): (removed: number) => Promise<void> {
+): Required<Pick<RemoveOptions, 'afterWaiting' | 'beforeStep'>> {
   let known = begun;
   let toldAtMs = performance.now();
-  return async (removed) => {
-    run.signal.throwIfAborted();
-    const operation = await renewed();
-    if (operation.snapshot !== known.snapshot || operation.actor !== known.actor) {
-      await checked(operation, input, folder, path, mayHideMore(operation, known));
-      known = operation;
-    }
-    await run.assertLease();
-    run.progress({ status: textOf(removed) });
-    if (performance.now() - toldAtMs < TELL_MS) return;
-    toldAtMs = performance.now();
-    operation.changes.entryChanged(path);
+  return {
+    /** Its storage is asked nothing: whoever asks this may hold the only session that there is. */
+    async afterWaiting() {
+      run.signal.throwIfAborted();
+      const operation = await renewed();
+      await checked(operation, input, folder, path, false);
+      if (operation.snapshot.rules.mayHideIn(operation.actor, path) && (await mayHideOther(operation, known)))
+        throw postponed('is looked through once more, as there are other rules', RIGHTS_MS);
+      await run.assertLease();
+    },
+    async beforeStep(removed) {
+      run.signal.throwIfAborted();
+      const operation = await renewed();
+      if (operation.snapshot !== known.snapshot || operation.actor !== known.actor) {
+        await checked(operation, input, folder, path, mayHideMore(operation, known));
+        known = operation;
+      }
+      await run.assertLease();
+      run.progress({ status: textOf(removed) });
+      if (performance.now() - toldAtMs < TELL_MS) return;
+      toldAtMs = performance.now();
+      operation.changes.entryChanged(path);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import { SHORT_TASK_BYTES } from '@wharf/task-engine';
+import type { RuleRecord } from '@wharf/models';
+import { postponedMs, SHORT_TASK_BYTES } from '@wharf/task-engine';
 import { describe, expect, it } from 'vitest';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
 import { type Begun, removeEntries } from '../domain/changing/operations/remove-entries.ts';
@@ -7,6 +8,10 @@ import { locate } from '../domain/snapshot/snapshot.ts';
 import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { DENIED } from '../domain/testing/three-storages.ts';
+import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
+import type { DriverDefinition } from '../driver-contract/define-driver.ts';
+import type { StorageDriver } from '../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../drivers/memory/index.ts';
 import { removalTasks } from './placement-tasks.ts';
 import type { RemovalInput } from './removal-kind.ts';
 import { CREATOR, runRemoval } from './testing/place-now.ts';
@@ -267,6 +272,70 @@ describe('a task that removes', () => {
     };
     expect(await refusalOf(runRemoval(memory.operation(), await ask(), undefined, operations))).toEqual(DENIED);
     expect(await memory.everything('/o')).toEqual(before);
+  });
+
+  /** A folder on a server that lists nothing while it holds its session for a removal. @param later the rules that there are by then */
+  async function removeNarrow(before: readonly Partial<RuleRecord>[], later: readonly Partial<RuleRecord>[]) {
+    let [isHeld, asks] = [false, 0];
+    const narrow: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Narrow',
+      async open(addition, context) {
+        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
+        return decorated({
+          ...operationsOf(driver),
+          list(path, options) {
+            if (isHeld) throw new Error('it waits for what it holds');
+            return driver.list(path, options);
+          },
+          async remove(path, options) {
+            isHeld = true;
+            asks += 1;
+            await options.afterWaiting?.().finally(() => (isHeld = false));
+            return driver.remove(path, options);
+          },
+        });
+      },
+    };
+    const memory = await openTree({ storages: [{ driver: 'Narrow' }], drivers: [narrow] });
+    for (const path of ['/large/a', '/large/b']) await memory.put(path);
+    const blind = memory.operation(actor({ permission: 0xfffe }));
+    const under = async (rules: readonly Partial<RuleRecord>[]) => {
+      const { snapshot } = await openTree({ rules });
+      return { ...blind, snapshot: { ...blind.snapshot, rules: snapshot.rules } };
+    };
+    const [begun, now] = [await under(before), await under(later)];
+    const run = createTestRun({ signal: blind.signal });
+    const attempt = () => runRemoval(begun, { folder: '/', storage: 1, names: ['large'] }, run, async () => (asks === 0 ? begun : now));
+    return { attempt, left: () => memory.everything('/large'), asks: () => asks };
+  }
+
+  it('asks its storage nothing while that holds its session for the change: it is looked through by the next attempt', async () => {
+    const { attempt, left, asks } = await removeNarrow([], [{ path: '/large', hide: '^b$', h_sub: true }]);
+    expect(postponedMs(await attempt().catch((error: unknown) => error))).toBeGreaterThan(0);
+    expect(await refusalOf(attempt())).toEqual(DENIED);
+    expect([asks(), await left()]).toEqual([1, ['/large/a', '/large/b']]);
+  });
+
+  it('goes on where our store was away for a moment', async () => {
+    const memory = await openObjects();
+    await fill(memory, '/o/large', 1_001);
+    const [input] = await request(memory, '/o', ['large']);
+    if (!input) throw new Error('no task was made');
+    let asked = 0;
+    await runRemoval(memory.operation(), input, undefined, async () => {
+      asked += 1;
+      if (asked === 4) throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
+      return memory.operation();
+    });
+    expect(await memory.everything('/o')).toEqual([]);
+  });
+
+  it('goes on where its rules were only read anew while it held its session', async () => {
+    const rules = [{ path: '/large', hide: '^none$', h_sub: true }];
+    const { attempt, left } = await removeNarrow(rules, rules);
+    await attempt();
+    expect(await refusalOf(left())).toEqual(['ENTRY_NOT_FOUND', expect.any(String)]);
   });
 
   it('shows in kept listings what became of it', async () => {

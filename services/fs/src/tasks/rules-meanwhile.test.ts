@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Actor, denied } from '../domain/access/permissions.ts';
@@ -192,6 +193,35 @@ it('what a task has copied for long gets its name though the storage that it cam
   const kind = placementKind('copy', async ({ signal }) => ({ ...operation, signal }));
   await kind.run(createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input)));
   expect(await memory.textOf('/t/file')).toBe('a film');
+});
+
+it('what a task has copied for long gets its name though our store was away in the moment before', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const target = createTestDriver('Slow');
+  const memory = await openStorages({
+    drivers: [target.definition],
+    storages: [{ mount_path: '/a' }, { mount_path: '/t', driver: 'Slow' }],
+  });
+  await memory.put('/a/file', 'a film');
+  const operation = memory.operation();
+  let [isAway, writes] = [false, 0];
+  target.failWrites(() => {
+    isAway = true;
+    writes += 1;
+    vi.advanceTimersByTime(3_000);
+    return false;
+  });
+  const kind = placementKind('copy', async ({ signal }) => {
+    if (isAway) {
+      isAway = false;
+      throw new AppError('STORAGE_UNAVAILABLE', 'the store does not answer');
+    }
+    return { ...operation, signal };
+  });
+  const input = { source: '/a/file', target: '/t/file', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' } as const;
+  await kind.run(createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input)));
+  expect([writes, await memory.textOf('/t/file')]).toEqual([1, 'a film']);
 });
 
 it('what a task moved stays where it was when its user is disabled while the contents are compared', async () => {

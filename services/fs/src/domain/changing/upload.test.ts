@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import { PERMISSION } from '@wharf/rights';
@@ -425,6 +426,34 @@ describe('an upload', () => {
       expect(await put(async () => memory.operation())).toBe('stored');
     },
   );
+
+  it('gets no name for who may no more, where its storage asks again after the refusal', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = createTestDriver('Again');
+    const definition: DriverDefinition = {
+      ...store.definition,
+      async open(...given) {
+        const driver = await store.definition.open(...given);
+        // As a WebDAV server does whose file is gone meanwhile: its name is free then, and is taken.
+        const write: StorageDriver['write'] = async (file, content, { afterWaiting, ...options }) => {
+          const whole = await Array.fromAsync(content, (piece) => Buffer.from(piece));
+          vi.advanceTimersByTime(3_000);
+          await afterWaiting?.().catch(afterWaiting);
+          return driver.write?.(file, Readable.from(whole), options) ?? expect.fail('it takes no files');
+        };
+        return decorated({ ...operationsOf(driver), write });
+      },
+    };
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Again' }] });
+    let asked = 0;
+    const renewed = () => {
+      asked += 1;
+      return asked > 2 ? Promise.resolve(memory.operation()) : Promise.reject(new AppError('UNAUTHENTICATED', 'logged out'));
+    };
+    const upload = await beginUpload({ ...memory.operation(), renewed }, request('/f'));
+    expect([(await refusalOf(upload.store(bytesOf('text'))))[0], await memory.everything()]).toEqual(['UNAUTHENTICATED', []]);
+  });
 
   it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
     const memory = await openTree({

@@ -295,10 +295,12 @@ function askingAgain({ renewed, signal }: Operation, { path, allowedAtMs, passwo
   let askedAtMs = allowedAtMs;
   return async (afterMs) => {
     if (!renewed || performance.now() - askedAtMs < afterMs) return;
-    askedAtMs = performance.now();
+    const nowMs = performance.now();
     const operation = await patiently(renewed, signal);
     requireUpload(operation, path);
     if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
+    // Whoever is refused and asks again is refused again.
+    askedAtMs = nowMs;
   };
 }
 

@@ -105,7 +105,10 @@ export async function openTree(options: {
     snapshot,
     folderCache,
     published,
-    operation: (who = actor(), signal = new AbortController().signal) => ({ snapshot, actor: who, changes, folderCache, signal }),
+    operation: (who = actor(), signal = new AbortController().signal) => ({
+      ...{ snapshot, actor: who, changes, folderCache, signal },
+      askedAtMs: performance.now(),
+    }),
     async put(path, text = path) {
       const place = await at(path);
       await place.driver.write(place.path, bytesOf(text), { overwrite: true });

@@ -17,6 +17,8 @@ export interface Operation {
   readonly changes: Changes;
   readonly folderCache: Pick<FolderCache, 'findListing'>;
   readonly signal: AbortSignal;
+  /** When its rights and rules were asked for, by the clock of the process. */
+  readonly askedAtMs: number;
   /**
    * The same with the rights and the configuration of that moment. Absent where nobody needs it.
    * @param until its signal, where that is another one. @throws AppError PERMISSION_DENIED: the user is gone or disabled

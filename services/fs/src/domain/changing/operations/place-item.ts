@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, isWithin, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
+import { isUnchanged } from '../../../driver-contract/unchanged.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
 import { BACK_MS, removeCopy } from '../copy-file.ts';
@@ -178,16 +179,24 @@ function requireStep({ item, later, requireThen }: Done): void {
  * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
  */
 async function keepMove(done: Done): Promise<void> {
-  const { item, here, there, later, tookMs } = done;
+  const { item, here, there, later } = done;
   try {
     requireStep(done);
     for await (const _hidden of hiddenEntries(later, arrived(item, false))) throw denied();
   } catch (error) {
-    // Where something new has the old name, it stays.
-    if (supports(there.driver, 'rename'))
-      await there.driver.rename(there.path, here.path, { ...takingBack(tookMs), overwrite: false }).catch(() => undefined);
+    await moveBack(done, here, there);
     throw error;
   }
+}
+
+/** Where something new has the old name, what moved stays, and so does what somebody else has put in its place since. */
+async function moveBack({ entry, tookMs }: Done, { path }: Place, there: Place): Promise<void> {
+  const { driver } = there;
+  if (!supports(driver, 'rename')) return;
+  const call = takingBack(tookMs);
+  const now = await driver.stat(there.path, call).catch(() => entry);
+  const isOther = entry.isDirectory ? !now.isDirectory : !isUnchanged(entry, now);
+  if (!isOther) await driver.rename(there.path, path, { ...call, overwrite: false }).catch(() => undefined);
 }
 
 /**

@@ -145,11 +145,12 @@ function mayStillRemove(begun: Operation, now: RightsOfNow, one: Doomed): Promis
 async function beginRemovals(operation: Operation, rights: RightsOfNow, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
   const { snapshot, actor, changes, signal } = operation;
   const pace = createPace(signal);
+  let current = operation;
   for (const one of left) {
     await pace.step();
-    await mayStillRemove(operation, rights, one);
+    current = await mayStillRemove(operation, rights, one);
   }
-  const call = changeCallOf(operation);
+  const call = changeCallOf(current);
   const queued: Begun[] = [];
   const now: Doomed[] = [];
   let failure: unknown;
@@ -213,17 +214,17 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'beforeStep' | 'begun' | 'isPatient'>,
+  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'afterWaiting' | 'beforeStep' | 'begun' | 'isPatient'>,
 ): Promise<boolean> {
   const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
-  const { beforeStep } = options;
+  const own = changeCallOf(operation);
   // What asks for itself on the way goes on where other rules let it.
-  const call = { ...changeCallOf(operation), ...(beforeStep && { afterWaiting: () => beforeStep(0) }) };
+  const { afterWaiting = own.afterWaiting } = options;
   try {
-    await driver.remove(place, { ...options, ...call });
+    await driver.remove(place, { ...options, ...own, afterWaiting });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     // Of a folder that failed something may be gone.

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
 import { denied } from '../../access/permissions.ts';
 import { openLimited } from '../../testing/limited-storage.ts';
@@ -260,6 +261,32 @@ it('a name that is taken meanwhile is replaced only where the rules of now let i
   expect(await memory.textOf('/out/b')).toBe('guarded');
 });
 
+it('the removal of a large folder is begun by the rules of now, though they are others than when the call began', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({ hasObjects: true });
+  const remove = store.remove.bind(store);
+  store.remove = async (...given) => {
+    vi.advanceTimersByTime(SLOW_MS);
+    return remove(...given);
+  };
+  const beginRemoval: StorageDriver['beginRemoval'] = async (paths, options) => {
+    vi.advanceTimersByTime(SLOW_MS);
+    await options?.afterWaiting?.();
+    return paths.map(() => 'begun');
+  };
+  const memory = await openLimited(Object.assign(store, { beginRemoval }));
+  for (let file = 0; file <= 1_000; file += 1) await memory.put(`/in/large/${file}`);
+  await memory.put('/in/a');
+  const { snapshot } = await openTree({ rules: [{ path: '/other', password: 'x', p_sub: true }] });
+  const begun = memory.operation();
+  const later = { ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules } };
+  const renewed = async (): Promise<Operation> => ({ ...later, renewed });
+  const queued: unknown[] = [];
+  await removeEntries({ ...begun, renewed }, { dir: '/in', names: ['large', 'a'] }, async (more) => void queued.push(...more));
+  expect(queued).toMatchObject([{ path: '/in/large', begun: 'begun' }]);
+});
+
 it('the removal of a large folder is not begun where its user is disabled while what is beside it goes', async () => {
   const memory = await openSlow({ hasObjects: true });
   for (let file = 0; file <= 1_000; file += 1) await memory.put(`/in/large/${file}`);
@@ -348,6 +375,50 @@ it.each<[string, (now: Operation) => Promise<unknown>]>([
   };
   expect(await refusalOf(change({ ...begun, renewed }))).toEqual(DENIED);
   expect(await memory.everything('/in')).toContain('/in/d/file');
+});
+
+it.each<[string, (now: Operation) => Promise<unknown>]>([
+  ['a folder is not made', (now) => makeDirectory(now, '/in/large/new')],
+  ['a folder does not go', (now) => removeEntries(now, { dir: '/in', names: ['large'] }, never)],
+])('%s where its user is disabled while we look at what is there before it', async (_what, change) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = new MemoryDriver({ hasObjects: true });
+  const [stat, list, make, remove] = [
+    store.stat.bind(store),
+    store.list.bind(store),
+    store.makeDirectory.bind(store),
+    store.remove.bind(store),
+  ];
+  let isSlow = false;
+  const look = () => void (isSlow && vi.advanceTimersByTime(SLOW_MS));
+  Object.assign<StorageDriver, Partial<StorageDriver>>(store, {
+    stat(...given) {
+      look();
+      return stat(...given);
+    },
+    list(...given) {
+      look();
+      return list(...given);
+    },
+    async makeDirectory(path, options) {
+      await options?.afterWaiting?.();
+      return make(path);
+    },
+    async remove(path, options) {
+      await options.afterWaiting?.();
+      return remove(path, options);
+    },
+  });
+  const memory = await openLimited(store);
+  await memory.put('/in/large/file');
+  const { snapshot } = await openTree({ rules: [{ path: '/', write_users: [99] }] });
+  isSlow = true;
+  const begun = memory.operation(without('access_without_password'));
+  const renewed = () => Promise.reject(denied());
+  expect(await refusalOf(change({ ...begun, snapshot: { ...begun.snapshot, rules: snapshot.rules }, renewed }))).toEqual(DENIED);
+  isSlow = false;
+  expect(await memory.everything('/in')).toEqual(['/in/large/file']);
 });
 
 it('names go back where whoever changed them may no more, and the storage has much to do', async () => {

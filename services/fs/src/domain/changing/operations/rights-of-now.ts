@@ -72,7 +72,8 @@ export async function stillAllowed(
  * is not as it was, it is not made.
  */
 export function changeCallOf(operation: Operation): OwnCall {
-  let askedAtMs = performance.now();
+  // Looks of ours before it may have taken long, too.
+  let { askedAtMs } = operation;
   const afterWaiting = async () => {
     if (performance.now() - askedAtMs < RENEW_MS) return;
     await requireUnchanged(operation);
@@ -111,4 +112,11 @@ export function areSameRules({ rules: { records: now } }: Snapshot, { rules: { r
 export function mayHideMore({ snapshot, actor }: Operation, before: Operation): boolean {
   const { role, permission, basePath } = before.actor;
   return snapshot.rules !== before.snapshot.rules || actor.role !== role || actor.permission !== permission || actor.basePath !== basePath;
+}
+
+/** The same for who cannot look at once: rules that were only read anew, as with any change of the configuration, say nothing else. */
+export async function mayHideOther(now: Operation, before: Operation): Promise<boolean> {
+  if (!mayHideMore(now, before)) return false;
+  const hasOtherRights = mayHideMore({ ...now, snapshot: before.snapshot }, before);
+  return hasOtherRights || !(await areSameRules(now.snapshot.rules.records, before.snapshot.rules.records));
 }

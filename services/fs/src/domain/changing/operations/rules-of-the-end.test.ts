@@ -169,6 +169,18 @@ it.each(['move', 'copy'] as const)(
   },
 );
 
+it('what somebody else has stored by the name of what moved is not taken back with it', async () => {
+  const memory = await openLate();
+  const now = await memory.under([{ path: '/in/f', password: 'x' }]);
+  const renewed = async () => {
+    await memory.put('/out/f', 'of somebody else');
+    return now;
+  };
+  const request = { ...place(), names: ['f'] };
+  expect(await refusalOf(placeEntries({ ...memory.begun, renewed }, request, 'move', never))).toEqual(DENIED);
+  expect([await memory.textOf('/out/f'), await memory.everything('/in')]).toEqual(['of somebody else', ['/in/d/a']]);
+});
+
 it('a file that a storage copies for its new name has none where it has a password by then', async () => {
   const memory = await openLate({ renames: false });
   const now = await memory.under([{ path: '/in/f', password: 'x' }]);
