@@ -135,3 +135,17 @@ it('where SQLite has undone the batch by itself because the disk is full, its wr
   ]);
   expect(await runAll(insert('next'))).toMatchObject([{ ok: 1, n: 1 }]);
 });
+
+it('where what is due could not be removed for good, it is there and counted, once however often that is tried', async () => {
+  const key = { at: new Int32(1) };
+  const ttl: Doc = { createIndexes: 'due', indexes: [{ key, name: 'at_1', expireAfterSeconds: new Int32(0) }], $db: 'test' };
+  const documents = Array.from({ length: 10 }, (_, _id) => ({ _id: new Int32(_id), at: new Date(0) }));
+  await runAll(ttl, { insert: 'due', documents, $db: 'test' });
+  for (let round = 0; round < 3; round += 1) {
+    breakCommit();
+    expect(engine.tidy()).toBe(false);
+    expect(await runAll({ count: 'due', $db: 'test' })).toMatchObject([{ ok: 1, n: 10 }]);
+  }
+  engine.tidy();
+  expect(await runAll({ count: 'due', $db: 'test' })).toMatchObject([{ ok: 1, n: 0 }]);
+});

@@ -210,4 +210,28 @@ describe('while the store does not answer', () => {
     expect(await cache.get()).toBe('two');
     expect(await cache.getKept()).toBe('two');
   });
+
+  it('an answer that comes when newer data was read makes nothing', async () => {
+    const { promise: late, resolve: answer } = Promise.withResolvers<string>();
+    const loads: (() => Promise<string>)[] = [() => late, async () => 'two'];
+    const made: string[] = [];
+    let revision = 1;
+    const cache = createRevisionedCache({
+      clock: () => 0,
+      readRevision: async () => revision,
+      load: async () => (loads.shift() ?? expect.fail('loaded again'))(),
+      make: (value) => {
+        made.push(value);
+        return value;
+      },
+    });
+    const strict = expect(cache.get()).rejects.toMatchObject(UNAVAILABLE);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await strict;
+    revision = 2;
+    expect(await cache.get()).toBe('two');
+    answer('one');
+    await vi.advanceTimersByTimeAsync(1);
+    expect([made, await cache.get()]).toEqual([['two'], 'two']);
+  });
 });

@@ -52,6 +52,8 @@ export function createRevisionedCache<Data, Value>(options: {
     // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const data = await options.load();
+    // It was given up, and newer data read since: nothing is made of what is old.
+    if (held && held.revision > revision) return held;
     const before = held;
     const value = before && (await isSame(data, before.data)) ? before.value : await options.make(data);
     return { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, rename, unlink } from 'node:fs/promises';
+import { link, open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Makes a file (0600) with this text, whole and durable or not at all; one that is there stays as it is. Of several at once one wins. */
@@ -26,15 +26,18 @@ async function withWritten(
   const made = `${file}.${randomBytes(8).toString('hex')}.new`;
   const handle = await open(made, 'wx', 0o600);
   try {
-    await handle.writeFile(content);
-    await handle.sync();
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await publish(made);
   } catch (error) {
-    await unlink(made);
+    // It may be as large as a backup.
+    await rm(made, { force: true });
     throw error;
-  } finally {
-    await handle.close();
   }
-  await publish(made);
   const folder = await open(dirname(file));
   try {
     await folder.sync();

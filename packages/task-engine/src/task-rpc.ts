@@ -2,7 +2,16 @@ import { AppError } from '@wharf/errors';
 import { createPace, sliceOf } from '@wharf/pace';
 import { type ListTasksRequest, type ListTasksResponse, TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
-import { type Call, createOneByOne, defineRpcService, forUsers, type LoginOfNow, type RpcService, userOf } from '@wharf/service-kit';
+import {
+  type Call,
+  createBehindOthers,
+  createOneByOne,
+  defineRpcService,
+  forUsers,
+  type LoginOfNow,
+  type RpcService,
+  userOf,
+} from '@wharf/service-kit';
 import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
 import type { TaskEngine } from './task-engine.ts';
 import { DONE_STATES, TASK_STATE } from './task-state.ts';
@@ -15,11 +24,11 @@ const LISTS = 4;
 /** Ids that one call may name. */
 const MAX_IDS = 10_000;
 
-/** The TaskService of a service, over its engine. @param loginOfNow of a call whose changes may wait for others, and take long */
+/** The TaskService of a service, over its engine. @param loginOfNow of a call that may wait for others, or take long */
 export function createTaskRpc(engine: TaskEngine, loginOfNow: (call: Call) => Promise<LoginOfNow>): RpcService {
   const scopeToChange = async (call: Call): Promise<TaskScope> => ({ ...scopeOf(call), mayStill: await loginOfNow(call) });
   return defineRpcService(TaskServiceDefinition, {
-    listTasks: forUsers(createListing(engine)),
+    listTasks: forUsers(createListing(engine, loginOfNow)),
     getTask: forUsers(async ({ list, id }, call) => ({ task: wireTask(await engine.control.get(id, list, scopeOf(call))) })),
     controlTasks: forUsers(async ({ list, action, ids }, call) => {
       if (ids.length > MAX_IDS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_IDS} tasks at a time`);
@@ -38,7 +47,7 @@ export function createTaskRpc(engine: TaskEngine, loginOfNow: (call: Call) => Pr
 }
 
 /** Lists a few at a time, until their callers have all of them: what they have of it takes room, too. What is one message, as most lists are, does not wait for long ones. */
-function createListing(engine: TaskEngine) {
+function createListing(engine: TaskEngine, loginOfNow: (call: Call) => Promise<LoginOfNow>) {
   const read = async function* ({ list, done, page, per_page }: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
     const slice = sliceOf(page, per_page);
     if (!Number.isSafeInteger(slice.skip)) return;
@@ -53,7 +62,8 @@ function createListing(engine: TaskEngine) {
     }
     if (chunk.length > 0) yield { tasks: chunk };
   };
-  const [short, long] = [createOneByOne(LISTS).stream(read), createOneByOne(LISTS).stream(read)];
+  const behindOthers = createBehindOthers(loginOfNow);
+  const [short, long] = [behindOthers.stream(createOneByOne(LISTS), read), behindOthers.stream(createOneByOne(LISTS), read)];
   return async function* (request: ListTasksRequest, call: Call): AsyncGenerator<ListTasksResponse> {
     const isWhole = request.per_page < 1;
     if (isWhole || request.per_page <= CHUNK) {

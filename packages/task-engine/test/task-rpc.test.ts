@@ -143,6 +143,29 @@ it('many tasks are not changed, cleared or retried for a login that ends while t
   await client.clearTasks({ list: 'copy', only_succeeded: false }, as('bob'));
 });
 
+it.each([0, 1, 600])('no list (%i per page) that waited for others is read for a login that has ended meanwhile', async (per_page) => {
+  let isEnded = false;
+  const { control } = engine;
+  const begun = gate();
+  const held = gate();
+  const list: typeof control.list = async function* (...asked) {
+    begun.open();
+    await held.opened;
+    yield* control.list(...asked);
+  };
+  const waiting = clientOf({ ...engine, control: { ...control, list } }, async () => {
+    if (isEnded) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+  });
+  const asked = () => Array.fromAsync(waiting.listTasks({ list: 'copy', done: true, page: 1, per_page }, as('admin')));
+  const lists = Promise.allSettled(Array.from({ length: 8 }, asked));
+  await begun.opened;
+  isEnded = true;
+  held.open();
+  const refused = (await lists).filter(({ status }) => status === 'rejected');
+  expect(refused.length).toBeGreaterThanOrEqual(4);
+  for (const answer of refused) expect(answer).toMatchObject({ reason: { code: 'UNAUTHENTICATED' } });
+});
+
 it('a user has a bounded number of tasks that have not ended', async () => {
   const tooMany = Array.from({ length: 10_001 }, () => ({ name: 'one', creator: BOB, input: {} }));
   await expect(engine.addAll(idle, tooMany)).rejects.toMatchObject({ code: 'RATE_LIMITED' });

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, readFile, stat, statfs, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, readlink, stat, statfs, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
 import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createScratch, missingRoom, newScratchId } from '../src/fetch/scratch.ts';
 
 const MB = 1_000_000;
@@ -234,4 +234,33 @@ it('the disk of what we keep is not filled up', async () => {
   await (await open(0).begin(almostAll())).remove();
   const beside = createScratch({ dir: dir.path, beside: dir.path, maxBytes: 0, onFreed });
   expect(await errorOf(beside.begin(almostAll()))).toMatchObject({ code: 'QUOTA_EXCEEDED' });
+});
+
+/** Files of the folder that this process has open, also such as have no name any more. */
+async function heldHere(): Promise<string[]> {
+  const handles = await readdir('/proc/self/fd');
+  const held = await Promise.all(handles.map((handle) => readlink(`/proc/self/fd/${handle}`).catch(() => '')));
+  return held.filter((place) => place.startsWith(dir.path));
+}
+
+it.skipIf(process.platform !== 'linux')('a file of which nobody asks for a byte, as its storage is away, is not held open', async () => {
+  const file = await open().begin(newScratchId(MB));
+  await file.sink.write(0, bytes(MB), never);
+  const unread = file.read();
+  await readFile(join(dir.path, file.id));
+  await file.remove();
+  expect(await heldHere()).toEqual([]);
+  expect(unread).toBeDefined();
+});
+
+it.skipIf(process.platform !== 'linux')('a file that is read in part alone is closed then', async () => {
+  const file = await open().begin(newScratchId(3 * MB));
+  await file.sink.write(0, bytes(3 * MB), never);
+  await expect(
+    (async () => {
+      for await (const piece of file.read()) throw new Error(`stopped with ${piece.byteLength}`);
+    })(),
+  ).rejects.toThrow('stopped with 1048576');
+  await file.remove();
+  await vi.waitFor(async () => expect(await heldHere()).toEqual([]));
 });

@@ -15,11 +15,14 @@ let two: Replica;
 const cached = createTestDriver('Cached', ['listNames', 'statMany']);
 const late = createTestDriver('Late');
 const dry = createTestDriver('Dry', ['makeDirectory', 'write']);
+/** Its files have addresses of their own. */
+const direct = createTestDriver('Direct', [], { only_proxy: false });
 let last = 0;
 
 beforeAll(async () => {
   installation = await openInstallation();
-  one = await installation.open([cached.definition, passThrough, late.definition, dry.definition, aliasDriver]);
+  direct.linkBy((path) => ({ url: `https://s3.example${path}` }));
+  one = await installation.open([cached.definition, passThrough, late.definition, dry.definition, direct.definition, aliasDriver]);
   two = await installation.open([cached.definition, passThrough]);
 });
 afterAll(() => installation?.close());
@@ -123,6 +126,30 @@ describe('a storage that stands on another', () => {
       addition: JSON.stringify({ store: `other${id}` }),
     });
     expect(await names(one, outer, deeper)).toEqual(['of another']);
+  });
+
+  it('sends nobody to where files are once the one below does so no more, also where another replica was told of that', async () => {
+    const id = 10 * ++last;
+    await direct.storeOf().write(mpath('/file'), bytesOf('x'), { overwrite: true });
+    const below = { _id: id, mount_path: `/d${id}`, driver: 'Direct' };
+    await installation.writeStorage(below);
+    for (const [name, path] of [
+      ['a', 'd'],
+      ['b', 'a'],
+    ] as const)
+      await installation.writeStorage({
+        _id: id + (name === 'a' ? 1 : 2),
+        mount_path: `/${name}${id}`,
+        driver: 'Alias',
+        addition: JSON.stringify({ paths: `/${path}${id}` }),
+      });
+    for (const web_proxy of [false, true, false]) {
+      const admin = await installation.writeStorage({ ...below, web_proxy });
+      for (const name of ['a', 'b']) {
+        const { raw_url } = await one.fs.getEntry({ path: `/${name}${id}/file` }, installation.as(USER, { admin }));
+        expect([name, web_proxy, raw_url.startsWith('https://s3.example/')]).toEqual([name, web_proxy, !web_proxy]);
+      }
+    }
   });
 
   it('does not stand on itself, whatever the way', async () => {

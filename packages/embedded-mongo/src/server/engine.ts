@@ -112,18 +112,16 @@ export class Engine {
    */
   tidy(): boolean {
     this.#cursors.killIdle();
+    let isMore = false;
     try {
-      const isMore = this.#file.write(
+      isMore = this.#file.write(
         () => expireDocuments(this.#catalog, new Date()),
         () => this.#catalog.reload(),
       );
-      this.#file.commit();
-      return isMore;
     } catch (error) {
       this.#onUnforeseen(error);
-      this.#commit();
-      return false;
     }
+    return this.#commit() === undefined && isMore;
   }
 
   #run(command: QueuedCommand): Buffer {
@@ -146,7 +144,7 @@ export class Engine {
     }
   }
 
-  /** @returns the answer for the commands of the batch that wrote when their changes could not be made durable. */
+  /** @returns the answer for the commands of the batch that wrote when their changes could not be made durable: what is in memory is read again. */
   #commit(): Buffer | undefined {
     try {
       this.#file.commit();

@@ -150,8 +150,13 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
     },
     async cancel(userId) {
       const user = await getUser(userId);
+      const endSessions = async () => {
+        if (user.otpSecret !== '') await parts.endSessionsOf(userId);
+      };
+      // First, too: where the store goes away after the next step, another call finds it off, and ends none.
+      await endSessions();
       await store.clear(userId);
-      if (user.otpSecret !== '') await parts.endSessionsOf(userId);
+      await endSessions();
       return parts.changed();
     },
     useCode,

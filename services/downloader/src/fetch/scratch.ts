@@ -29,6 +29,7 @@ export interface ScratchFile {
   readonly sink: FileSink;
   /** @throws AppError CONTENT_CORRUPT */
   verify(file: { readonly sizeBytes: number; readonly digests: Digests }): Promise<void>;
+  /** Opened when the first byte is asked for: nobody may ask for any. */
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
   /** Closes the file and leaves it to the admin, unless {@link MAX_KEPT} of its user are left. It takes room, and of its user's share, as before. */
@@ -295,7 +296,9 @@ function scratchFile(file: {
           throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${algorithm} digest`);
       }
     },
-    read: () => createReadStream(path, { highWaterMark: READ_BYTES }),
+    async *read() {
+      yield* createReadStream(path, { highWaterMark: READ_BYTES });
+    },
     close,
     async keep() {
       if ((await keptOf(dirname(path), userIdOf(id))) >= MAX_KEPT) return remove();

@@ -479,6 +479,29 @@ describe('orders', () => {
     expect(await world.found()).toEqual([]);
   });
 
+  it('no job goes on once the index is switched off, and one that was under way does when it is on again', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany']);
+    const storages = { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] };
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const around = (index: SearchIndex): SearchIndex => ({ ...index, release: (owner) => index.release(owner).then(end) });
+    const world = await open({ tree: storages, around });
+    await driver.storeOf().write(mpath('/a/b/c'), bytesOf(''), { overwrite: true });
+    let release = () => {};
+    driver.holdListings(new Promise((resolve) => (release = resolve)));
+    await world.keeper.build(world.memory.snapshot);
+    await waitFor('the walk', async () => driver.listings() > 0);
+    world.memory = await treeWith({ ...storages, settings: { search_index: 'none' } });
+    release();
+    await ended;
+    expect(driver.listings()).toBe(1);
+    await world.keeper.close();
+    const later = await open({ dir: world.dir, tree: storages });
+    later.keeper.wake();
+    expect(await later.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await later.found()).toEqual(['/a', '/a/b', '/a/b/c']);
+    await later.keeper.close();
+  });
+
   it('an update builds its subtrees anew to the wanted depth, and needs a mode that has parts', async () => {
     const world = await open();
     for (const path of ['/a/b/c/d', '/a/x', '/other']) await world.memory.put(path);

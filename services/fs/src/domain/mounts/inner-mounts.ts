@@ -29,7 +29,7 @@ export interface InnerMounts {
   open(outer: Base | undefined, outerId: number, path: string, options: InnerMountOptions): Promise<StorageDriver>;
   /** What it stood on is nothing to it any more: it is opened anew, or gone. */
   release(outer: Base): void;
-  /** The configuration has changed: what stands on another storage than before is opened anew, and what stands on that. */
+  /** The configuration has changed: what stands on another storage than before, or on one that is proxied by now or no more, is opened anew, and what stands on that. */
   applied(bases: readonly Base[]): void;
   /** A storage was opened anew, or could not be opened before: what stands on it is opened anew. */
   reopened(base: Base): void;
@@ -40,6 +40,8 @@ export interface InnerMounts {
 interface Standing extends InnerMountOptions {
   readonly path: VirtualPath;
   readonly located: Located<Base> | undefined;
+  /** As of the time when it was opened: what is proxied tells no addresses. */
+  readonly isProxied: boolean;
 }
 
 /** @param onChanged told of what was changed through storages that stand on others, where it is */
@@ -84,7 +86,8 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
     async open(outer, outerId, raw, options) {
       const path = parseVirtualPath(raw);
       const located = table().locate(path);
-      if (outer) stand(outer, { ...options, path, located });
+      const isProxied = located?.mount.isProxied === true;
+      if (outer) stand(outer, { ...options, path, located, isProxied });
       if (!located) throw new AppError('FAILED_PRECONDITION', `no storage is mounted at ${path}`);
       const { mount, mountedAt } = located;
       const way = outerId === 0 ? undefined : wayTo(outerId, mount);
@@ -93,7 +96,7 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
         const { message } = AppError.from(error);
         throw new AppError('STORAGE_UNAVAILABLE', `the storage at ${mountedAt} does not work: ${message}`, { cause: error });
       });
-      return inFolder(mount.isProxied ? withoutLinks(driver) : driver, located.path, (changed) =>
+      return inFolder(isProxied ? withoutLinks(driver) : driver, located.path, (changed) =>
         onChanged(changed.map((each) => inTree(mountedAt, each))),
       );
     },
@@ -101,9 +104,10 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
     applied(next) {
       bases = next;
       known = undefined;
-      const isSame = ({ path, located }: Standing) => {
+      const isSame = ({ path, located, isProxied }: Standing) => {
         const now = located ? table().locate(path, located) : table().locate(path);
-        return now?.mountedAt === located?.mountedAt && (located === undefined || bases.includes(located.mount));
+        if (now?.mountedAt !== located?.mountedAt) return false;
+        return located === undefined || (bases.includes(located.mount) && located.mount.isProxied === isProxied);
       };
       restart([...standings].flatMap(([outer, own]) => (bases.includes(outer) && !own.every(isSame) ? [outer] : [])));
     },

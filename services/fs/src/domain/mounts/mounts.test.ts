@@ -10,7 +10,7 @@ import type { KeptItem } from '../../driver-contract/kept-item.ts';
 import { NO_EGRESS } from '../../driver-contract/open-context.ts';
 import type { Draft } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
-import { mpath, textOf } from '../testing/memory-tree.ts';
+import { mpath, textOf, vpath } from '../testing/memory-tree.ts';
 import { storageRecord } from '../testing/records.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createSchedule } from '../testing/schedule.ts';
@@ -32,6 +32,16 @@ function setUp() {
       return Object.assign(new MemoryDriver(), { openDraft: async () => emptyDraft });
     },
   });
+  const beforeStanding = { wait: async () => {} };
+  const standing = defineDriver({
+    name: 'Standing',
+    label: 'Standing',
+    configSchema: z.object({ path: stringItem() }),
+    async open({ path }, { openMount }) {
+      await beforeStanding.wait();
+      return path === '' ? new MemoryDriver() : openMount(path, { keepsNames: true });
+    },
+  });
   const keepItem = { answer: async (_before: string, after: string) => after };
   let now = 1_000_000;
   const later = createSchedule(() => now);
@@ -43,7 +53,7 @@ function setUp() {
       breakerChanged: (id, state) => metrics.push(`${id} ${state}`),
       forget: (id) => metrics.push(`${id} gone`),
     },
-    registry: createDriverRegistry([driver.definition, other.definition, keeping]),
+    registry: createDriverRegistry([driver.definition, other.definition, keeping, standing]),
     egress: NO_EGRESS,
     keepItem: (_id, _name, before, after) => keepItem.answer(before, after),
     clock: () => now,
@@ -65,6 +75,7 @@ function setUp() {
     other,
     kept,
     keepItem,
+    beforeStanding,
     mounts,
     statuses,
     errors,
@@ -473,6 +484,21 @@ describe('another configuration', () => {
     expect(driver.counts()).toEqual({ opened: 1, closed: 1 });
     expect(statuses).toEqual([]);
   });
+});
+
+it('a storage that was taken away while it was opened stands on nothing, and may be stood on when it is back', async () => {
+  const { beforeStanding, mounts, mount, record } = setUp();
+  const stands = (_id: number, name: string, path: string) =>
+    record({ _id, mount_path: name, driver: 'Standing', addition: JSON.stringify({ path }) });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  beforeStanding.wait = () => promise;
+  const opening = refusalOf(mount(stands(1, '/a', '/b'), record({ _id: 2, mount_path: '/b' }))(1).driver());
+  mounts.apply([record({ _id: 2, mount_path: '/b' })]);
+  resolve();
+  expect((await opening)[0]).toBe('STORAGE_UNAVAILABLE');
+  expect(mounts.shownAt([vpath('/b/file')])).toEqual([]);
+  const back = mount(stands(1, '/a', ''), stands(2, '/b', '/a'));
+  expect(await back(2).driver()).toBeDefined();
 });
 
 describe('opening again', () => {

@@ -285,7 +285,8 @@ function createConnection(
     },
     async close() {
       end();
-      await Promise.all([opener.close(), loans.recall(storage._id)]);
+      // What is being opened may still come to stand on others.
+      await Promise.all([opener.close().then(() => inner.release(connection.base)), loans.recall(storage._id)]);
     },
   };
   return connection;

@@ -6,6 +6,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { applyChanges, type ChangedPaths } from './index-changes.ts';
 import { createIndexCommands, type IndexCommands } from './index-commands.ts';
 import { createIndexProgress, type IndexProgress } from './index-progress.ts';
+import { isIndexOff } from './index-scope.ts';
 import { createIndexWalker } from './index-walker.ts';
 import { createNotedChanges, type NotedChanges } from './noted-changes.ts';
 import { createNotedListings, type NotedListings } from './noted-listings.ts';
@@ -59,7 +60,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
   const { open, close } = openedOnce(options.openIndex, () => isClosed);
   const indexOf = async (current: Snapshot): Promise<SearchIndex> => {
-    if (isOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
+    if (isIndexOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
     return open();
   };
 
@@ -82,7 +83,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   const follow = repeatable(async () => {
     if (changes.size() === 0 && listings.size() === 0) return;
     const current = await snapshot();
-    if (isOff(current)) {
+    if (isIndexOff(current)) {
       for (const notes of [changes, overtaken]) notes.take();
       return listings.clear();
     }
@@ -95,7 +96,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   }, onError);
   const workOff = repeatable(async () => {
     const current = await snapshot();
-    if (isOff(current)) return;
+    if (isIndexOff(current)) return;
     const index = await open();
     await walker.walk(index);
     if (overtaken.size() > 0) await apply(overtaken, overtaken.take(), index, current);
@@ -225,16 +226,12 @@ function watchSettings(snapshot: () => Promise<Snapshot>, work: () => void, onEr
   /** @returns whether the index is on */
   const read = async (): Promise<boolean> => {
     const current = await snapshot();
-    isAutomatic = !isOff(current) && current.settings.isOn('auto_update_index');
-    return !isOff(current);
+    isAutomatic = !isIndexOff(current) && current.settings.isOn('auto_update_index');
+    return !isIndexOff(current);
   };
   const timer = setInterval(() => {
     read().then((isOn) => isOn && work(), onError);
   }, POLL_MS);
   timer.unref();
   return { isAutomatic: () => isAutomatic, read, close: () => clearInterval(timer) };
-}
-
-function isOff({ settings }: Snapshot): boolean {
-  return settings.text('search_index') === 'none';
 }

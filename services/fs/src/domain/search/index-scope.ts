@@ -48,3 +48,8 @@ export function indexScope({ table, settings }: Snapshot): IndexScope {
     maxDepth: Math.trunc(settings.number('max_index_depth', DEFAULT_MAX_DEPTH)),
   };
 }
+
+/** Whether the admin wants no index: nothing is searched in it, nor read for it. */
+export function isIndexOff({ settings }: Pick<Snapshot, 'settings'>): boolean {
+  return settings.text('search_index') === 'none';
+}

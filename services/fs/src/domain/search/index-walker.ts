@@ -8,7 +8,7 @@ import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { createFolderRuns, type FolderRuns } from './folder-runs.ts';
 import { editState, ended } from './index-jobs.ts';
-import { type IndexScope, indexScope } from './index-scope.ts';
+import { type IndexScope, indexScope, isIndexOff } from './index-scope.ts';
 import { createListedAhead } from './listed-ahead.ts';
 import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';
 import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex, type Territory } from './search-index.ts';
@@ -44,7 +44,7 @@ const MAX_WALKS = 5;
 
 /** Works the queue of the index off, one walker over all replicas. */
 export interface IndexWalker {
-  /** Works until the queue is empty. Does nothing when another replica works on it. @returns whether this process did the walk */
+  /** Works until the queue is empty, or the index is switched off. Does nothing when another replica works on it. @returns whether this process did the walk */
   walk(index: SearchIndex): Promise<boolean>;
   /** Whether a folder is being listed for the index. */
   isWalking(): boolean;
@@ -66,6 +66,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
     let mounts: IndexState['mounts'];
     while (!signal.aborted) {
       const snapshot = await options.snapshot();
+      if (isIndexOff(snapshot)) return;
       const scope = indexScope(snapshot);
       // What is read of a storage that is gone, or another one by now, is not waited for.
       if (!isDeepStrictEqual(mounts, scope.mounts)) await runs.stop();
@@ -84,8 +85,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         state = await prepare(index, snapshot, scope, state, state.job);
       } else if (!state.job && state.mounts) state = await followMounts(index, scope, state);
       // While it is asked, some of them may end: then it is asked again.
-      const standing = runs.standing();
-      const except = runs.waiting().map((place) => territoryOf(snapshot, place));
+      const [standing, except] = [runs.standing(), runs.waiting().map((place) => territoryOf(snapshot, place))];
       const queued = await index.queued(state.generation, PORTION + standing.length, except);
       const { generation, job } = state;
       const placeOf = (path: VirtualPath) => snapshot.table.locate(path)?.mountedAt ?? path;

@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
-import type { EntryName } from '@wharf/paths';
+import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, entriesIn, namesIn, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
+import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
@@ -524,4 +525,25 @@ describe('alias: its form', () => {
   ])('%j is refused', async (paths, message) => {
     await expect(createFolders().open(paths)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
   });
+});
+
+it('a folder that opens only when the alias was closed meanwhile takes no write of it any more', async () => {
+  const [near, late] = [new MemoryDriver(), new MemoryDriver()];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let asked = 0;
+  const openMount = async (path: string): Promise<StorageDriver> => {
+    if (path === '/near') return near;
+    asked += 1;
+    if (asked === 1) throw storageError('STORAGE_UNAVAILABLE');
+    await promise;
+    return inFolder(late, MOUNT_ROOT, () => {});
+  };
+  const alias = await aliasDriver.open(JSON.stringify({ paths: 'a:/near\nb:/late', ...write('first') }), { openMount });
+  await put(late, '/file', 'old');
+  const writing = put(all(alias), '/b/file', 'new');
+  await turn();
+  await alias.close();
+  resolve();
+  await refuses('STORAGE_UNAVAILABLE', writing);
+  expect(await textOf(late, '/file')).toBe('old');
 });

@@ -32,6 +32,10 @@ export class Place {
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
+    if (this.#isClosed) {
+      await this.#known.close();
+      throw storageError('STORAGE_UNAVAILABLE');
+    }
     return this.#known;
   }
 
