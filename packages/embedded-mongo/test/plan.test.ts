@@ -155,3 +155,26 @@ it('a long list of values is looked up one by one, and not searched for in every
   );
   file.commit();
 });
+
+it('an $or of which an index narrows down each part reads what lies there, and no document twice', () => {
+  file.write(
+    () => {
+      const collection = catalog.open('test', 'or');
+      catalog.createIndex(collection, parseIndexDefinition({ key: { path: one }, name: 'path', unique: true }));
+      for (const [i, name] of ['/', '/a', '/a-b', '/a/b', '/a/b/c', '/a0', '/b'].entries()) {
+        const doc: Doc = { _id: new Int32(i), path: name };
+        collection.insert(doc, encodeDocument(doc));
+      }
+      // As a find without a sort asks.
+      const unsorted = parseKeyPattern({});
+      const looked = (spec: Doc) => [...planRecords(collection, choosePlan(collection, compileFilter(spec), unsorted))].length;
+      const below = (top: string): Value[] => [{ path: top }, { path: { $gte: `${top}/`, $lt: `${top}0` } }];
+      expect(looked({ $or: below('/a') })).toBe(3);
+      expect(looked({ $or: [...below('/a'), ...below('/a/b'), ...below('/none')], depth: { $ne: one } })).toBe(3);
+      expect(looked({ $or: [...below('/a'), { depth: one }] })).toBe(7);
+      catalog.drop(collection);
+    },
+    () => catalog.reload(),
+  );
+  file.commit();
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstValues, type Item, isSecret, missing, toInput, valuesFrom } from './item-values.ts';
+import { firstValues, type Item, isSecret, missing, toInput, valuesFrom, withPresent } from './item-values.ts';
 
 const item = (name: string, type: string, rest: Partial<Item> = {}): Item => ({
   ...{ name, type, default: '', options: '', required: false, help: '' },
@@ -46,5 +46,17 @@ describe('the form of a driver', () => {
     expect(isSecret({ name, type: 'string' })).toBe(isHidden);
     expect(isSecret({ name, type: 'text' })).toBe(isHidden);
     expect(isSecret({ name, type: 'bool' })).toBe(false);
+  });
+
+  it('keeps what was renewed since it was opened, and what was changed in it', () => {
+    const items = [item('oauth_token', 'text'), item('secrets', 'text'), item('root', 'string', { default: '/' })];
+    const opened = valuesFrom(items, { oauth_token: 'first', secrets: 's' });
+    const renewed = { oauth_token: 'second', secrets: 's', root: '/', other: 1 };
+    expect(withPresent(items, opened, { ...opened, root: '/photos' }, renewed)).toEqual({
+      oauth_token: 'second',
+      secrets: 's',
+      root: '/photos',
+    });
+    expect(withPresent(items, opened, { ...opened, oauth_token: 'entered' }, renewed)).toMatchObject({ oauth_token: 'entered' });
   });
 });

@@ -34,6 +34,12 @@ export function toInput(items: readonly Item[], values: Values): Record<string, 
   return input;
 }
 
+/** What of a form was changed since it was opened, and of the rest what is saved by now: a token may have been renewed meanwhile. */
+export function withPresent(items: readonly Item[], opened: Values, values: Values, saved: Readonly<Record<string, unknown>>): Values {
+  const present = valuesFrom(items, saved);
+  return Object.fromEntries(items.map(({ name }) => [name, (values[name] === opened[name] ? present[name] : values[name]) ?? '']));
+}
+
 /** The items that have to be given, and are not. */
 export function missing(items: readonly Item[], values: Values): readonly string[] {
   return items.filter(({ name, required, type }) => required && type !== 'bool' && values[name] === '').map(({ name }) => name);

@@ -9,6 +9,7 @@ import { Chip, Nothing, Row, Rows } from '../pages/rows.tsx';
 import { attempt } from '../pages/work.ts';
 import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
+import { changeStorage } from './change-storage.ts';
 import { ALL, type Health, type Storage, troubleOf } from './records.ts';
 import { StorageDialog } from './storage-dialog.tsx';
 import { moveInOrder } from './storage-order.ts';
@@ -31,7 +32,7 @@ export function Storages(): JSX.Element {
   const move = (storage: Storage, by: -1 | 1) =>
     act(async () => {
       const present = storages.latest?.content ?? [];
-      for (const changed of moveInOrder(present, storage.id, by)) await call('/api/admin/storage/update', changed);
+      for (const { id, order } of moveInOrder(present, storage.id, by)) await changeStorage(id, () => ({ order }));
     });
   return (
     <Page

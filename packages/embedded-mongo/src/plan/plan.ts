@@ -60,10 +60,39 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
       ranges: bounds.ranges,
       reverse: direction === 'backward',
       isSorted: direction !== undefined,
-      isNarrow: bounds.pointFields > 0 || bounds.hasRange || index.partial !== undefined,
+      isNarrow: isBound(bounds) || index.partial !== undefined,
     };
   }
-  return best;
+  const isWorthKeeping = best.kind === 'index' && (best.isNarrow || (sort !== undefined && sort.length > 0));
+  return isWorthKeeping ? best : (planOfAlternatives(collection, filter) ?? best);
+}
+
+/** The index that narrows down each of the alternatives, with the ranges of all. */
+function planOfAlternatives(collection: Collection, { alternatives }: Filter): Plan | undefined {
+  if (alternatives.length === 0) return undefined;
+  for (const index of [collection.idIndex, ...collection.indexes]) {
+    if (index.partial || index.sparse) continue;
+    const each = alternatives.map(({ conjuncts }) => indexBounds(index, conjuncts));
+    if (!each.every(isBound)) continue;
+    const ranges = joined(each.flatMap((bounds) => bounds.ranges));
+    return { kind: 'index', index, ranges, reverse: false, isSorted: false, isNarrow: true };
+  }
+  return undefined;
+}
+
+function isBound({ pointFields, hasRange }: Bounds): boolean {
+  return pointFields > 0 || hasRange;
+}
+
+/** The same keys in ranges that are apart. */
+function joined(ranges: readonly KeyRange[]): KeyRange[] {
+  const apart: KeyRange[] = [];
+  for (const range of ascending(ranges)) {
+    const last = apart.at(-1);
+    if (last === undefined || Buffer.compare(last.to, range.from) < 0) apart.push(range);
+    else if (Buffer.compare(last.to, range.to) < 0) apart.splice(-1, 1, { from: last.from, to: range.to });
+  }
+  return apart;
 }
 
 /**

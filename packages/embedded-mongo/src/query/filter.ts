@@ -17,11 +17,13 @@ export interface Filter {
   readonly conjuncts: readonly Conjunct[];
   /** True when the filter is nothing but its conjuncts. */
   readonly exact: boolean;
+  /** Filters of which every match meets one, from an `$or`; empty where there is none. The planner asks them where the conjuncts narrow nothing down. */
+  readonly alternatives: readonly Filter[];
 }
 
 type Condition = Filter;
 
-const EVERYTHING: Filter = { matches: () => true, conjuncts: [], exact: true };
+const EVERYTHING: Filter = { matches: () => true, conjuncts: [], exact: true, alternatives: [] };
 
 /** Nesting of $and, $or, $nor, $not and $elemMatch. */
 const MAX_FILTER_DEPTH = 100;
@@ -49,11 +51,12 @@ function all(conditions: readonly Condition[]): Condition {
     matches: (doc) => conditions.every((condition) => condition.matches(doc)),
     conjuncts: conditions.flatMap((condition) => condition.conjuncts),
     exact: conditions.every((condition) => condition.exact),
+    alternatives: conditions.find(({ alternatives }) => alternatives.length > 0)?.alternatives ?? [],
   };
 }
 
-function opaque(matches: (doc: Doc) => boolean): Condition {
-  return { matches, conjuncts: [], exact: false };
+function opaque(matches: (doc: Doc) => boolean, alternatives: readonly Filter[] = []): Condition {
+  return { matches, conjuncts: [], exact: false, alternatives };
 }
 
 function compileLogical(name: string, operand: Value, depth: number): Condition {
@@ -68,9 +71,10 @@ function compileLogical(name: string, operand: Value, depth: number): Condition 
     return compileFilter(clause, depth + 1);
   });
   if (name === '$and') return all(clauses);
+  const meetsOne = (doc: Doc) => clauses.some((clause) => clause.matches(doc));
+  if (name === '$nor') return opaque((doc) => !meetsOne(doc));
   const [only] = clauses;
-  if (name === '$or') return clauses.length === 1 && only ? only : opaque((doc) => clauses.some((clause) => clause.matches(doc)));
-  return opaque((doc) => !clauses.some((clause) => clause.matches(doc)));
+  return clauses.length === 1 && only ? only : opaque(meetsOne, clauses);
 }
 
 function compileField(name: string, operand: Value, depth: number): Condition {
@@ -90,6 +94,7 @@ function leafCondition(path: Path, predicate: Predicate): Condition {
     matches: (doc) => someValue(doc, path, (value) => testPredicate(predicate, value)),
     conjuncts: [{ path: path.join('.'), predicate }],
     exact: true,
+    alternatives: [],
   };
 }
 

@@ -51,8 +51,9 @@ export class FrameReader {
       const all = this.#joined();
       const message = all.subarray(0, lengthBytes);
       frames.push({ requestId: message.readInt32LE(4), opCode: message.readInt32LE(12), body: message.subarray(HEADER_BYTES) });
-      this.#chunks = [all.subarray(lengthBytes)];
       this.#sizeBytes -= lengthBytes;
+      // A view of nothing would keep all of it until the next message comes, 48 MB for each connection.
+      this.#chunks = this.#sizeBytes === 0 ? [] : [all.subarray(lengthBytes)];
     }
   }
 

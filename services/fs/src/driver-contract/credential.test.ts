@@ -11,6 +11,7 @@ function openPlace() {
   let token = '';
   let asked = 0;
   let nowMs = 0;
+  let expiresAt: Date | undefined;
   let afterwards = () => {};
   const timing: Timing = {
     clock: () => nowMs,
@@ -41,7 +42,7 @@ function openPlace() {
     secret = `secret ${asked}`;
     token = `token ${asked}`;
     afterwards();
-    return { token, secret };
+    return { token, secret, expiresAt };
   };
   return {
     open: (entered = 'entered') => openCredential(keptItem(), { secret: entered, renew }, timing),
@@ -53,6 +54,13 @@ function openPlace() {
       token = '';
     },
     asked: () => asked,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    /** What the server gives ends then. */
+    endAt: (date: Date) => {
+      expiresAt = date;
+    },
     stored: () => stored,
     store: (text: string) => {
       stored = text;
@@ -137,4 +145,28 @@ describe('a credential', () => {
     place.expire();
     await expect(place.open().use(place.call, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' });
   });
+
+  it('is asked for once in a while of a server that refuses each', async () => {
+    const place = openPlace();
+    const credential = place.open();
+    const refuse = async () => {
+      throw new AppError('STORAGE_LOGIN_FAILED', 'refused');
+    };
+    for (let call = 0; call < 5; call += 1) await expect(credential.use(refuse)).rejects.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+    expect(place.asked()).toBe(3);
+    place.pass(10_001);
+    for (let call = 0; call < 5; call += 1) await expect(credential.use(refuse)).rejects.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+    expect(place.asked()).toBe(4);
+  });
+
+  it.each([new Date(0), new Date(Number.NaN), new Date(Date.now() + 1_000)])(
+    'that would end at once is used until it is refused: %s',
+    async (end) => {
+      const place = openPlace();
+      place.endAt(end);
+      const credential = place.open();
+      for (let call = 0; call < 5; call += 1) await credential.use(place.call);
+      expect(place.asked()).toBe(1);
+    },
+  );
 });

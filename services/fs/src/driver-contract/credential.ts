@@ -43,6 +43,11 @@ const CLAIM_MS = 15_000;
 /** Between looks at what another replica has kept, in milliseconds: doubled from the first to the last. */
 const FIRST_LOOK_MS = 25;
 const LAST_LOOK_MS = 1_000;
+/** Where nothing has worked with so many tokens in a row a server is asked for no other so soon, in milliseconds: each call would be a login, and two changes of the storage. */
+const MOST_IN_VAIN = 3;
+const FRESH_MS = 10_000;
+/** A token that ends sooner is used until it is refused: the server's clock is behind ours, or says anything. */
+const LEAST_LIFE_MS = 60_000;
 /** How often a new token is brought to be kept: the others cannot get it elsewhere. */
 const SAVE_TRIES = 4;
 
@@ -82,14 +87,16 @@ const SYSTEM: Timing = { clock: () => performance.now(), pause: (ms) => wait(ms,
 export function openCredential(item: KeptItem, { secret, renew }: Omit<CredentialOptions, 'item'>, timing: Timing = SYSTEM): Credential {
   const shared = createSharedState(item, secret, timing);
   let renewing: Promise<string> | undefined;
+  let last = { atMs: Number.NEGATIVE_INFINITY, inVain: 0 };
 
   const renewAs = async ({ text, state: { claim: _, ...state } }: Kept): Promise<string> => {
     try {
       const grant = await renew(state.secret, { signal: AbortSignal.timeout(RENEW_MS) });
+      last = { atMs: timing.clock(), inVain: last.inVain + 1 };
       await shared.keep(text, {
         ...state,
         token: grant.token,
-        expiresAt: grant.expiresAt?.getTime(),
+        expiresAt: endOf(grant),
         secret: grant.secret ?? state.secret,
       });
       return grant.token;
@@ -109,6 +116,8 @@ export function openCredential(item: KeptItem, { secret, renew }: Omit<Credentia
         await timing.pause(lookMs);
         continue;
       }
+      if (refused !== undefined && last.inVain >= MOST_IN_VAIN && timing.clock() - last.atMs < FRESH_MS)
+        throw new AppError('STORAGE_LOGIN_FAILED', 'the server refuses the token that it has just given');
       const claimed = await shared.replace(text, { ...state, claim: randomUUID() });
       if (claimed) return renewAs(claimed);
     }
@@ -128,17 +137,28 @@ export function openCredential(item: KeptItem, { secret, renew }: Omit<Credentia
     }
   };
 
+  const run = async <Result>(call: (token: string) => Promise<Result>, token: string): Promise<Result> => {
+    const result = await call(token);
+    last.inVain = 0;
+    return result;
+  };
+
   return {
     async use(call, options = {}) {
       const token = await tokenBut(undefined, options);
       try {
-        return await call(token);
+        return await run(call, token);
       } catch (error) {
         if (!AppError.is(error, 'STORAGE_LOGIN_FAILED')) throw error;
-        return call(await tokenBut(token, options));
+        return run(call, await tokenBut(token, options));
       }
     },
   };
+}
+
+function endOf({ expiresAt }: Grant): number | undefined {
+  const endMs = expiresAt?.getTime() ?? Number.NaN;
+  return endMs - Date.now() > LEAST_LIFE_MS ? endMs : undefined;
 }
 
 function tokenOf({ token, expiresAt = Number.POSITIVE_INFINITY }: State, refused: string | undefined): string | undefined {

@@ -69,3 +69,24 @@ async function pictureProcess(): Promise<number | undefined> {
   }
   return undefined;
 }
+
+it('a large file goes to the process without being copied here, and what comes behind it is read from its beginning', async () => {
+  const maker = createPictureMaker();
+  const image = new Uint8Array(32 * 1024 ** 2);
+  image.set(pngOf(20, 10));
+  const before = process.memoryUsage().arrayBuffers;
+  const made = maker.make(image);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 ** 2);
+  expect((await made).byteLength).toBeGreaterThan(0);
+  expect((await maker.make(pngOf(10, 10))).byteLength).toBeGreaterThan(0);
+  maker.close();
+});
+
+it.runIf(process.platform === 'linux')('a process that ends while it rests takes no picture with it', async () => {
+  const maker = createPictureMaker();
+  await maker.make(pngOf(10, 10));
+  process.kill(Number(await pictureProcess()), 'SIGKILL');
+  const next = await maker.make(pngOf(10, 10)).catch(({ code }: { code: string }) => code);
+  expect(next === 'OVERLOADED' || next instanceof Uint8Array).toBe(true);
+  maker.close();
+});

@@ -99,9 +99,11 @@ function createProcesses(limits: PictureLimits) {
       const excess = excessOf(hand, hands, { maxProcessBytes, roomBytes, drop });
       if (excess) give(hand, excess);
     });
-    hand.child.send({ id: job.id, image: job.image } satisfies PictureRequest, (error) => {
-      if (error) give(hand, lost(error));
+    hand.child.send({ id: job.id, sizeBytes: job.image.byteLength } satisfies PictureRequest, (error) => {
+      if (error) give(hand, noRoom());
     });
+    // Beside the message: in it 64 MiB would be copied within one turn.
+    hand.child.stdin?.write(job.image);
   };
   /** Ends the job, with the process when it failed. */
   const give = (hand: Hand, outcome: Uint8Array | AppError, isProcessFine = false) => {
@@ -167,8 +169,10 @@ function startProcess(): ChildProcess | undefined {
       env: {},
       execArgv: ['--disable-warning=ExperimentalWarning', '--max-old-space-size=64', '--max-semi-space-size=2'],
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
     });
+    // What it does not take is told by its end.
+    child.stdin?.on('error', () => undefined);
     if (child.pid !== undefined) return child;
     // It tells why in a moment, and cannot be sent anything.
     child.on('error', () => undefined);

@@ -1,13 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { readSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { ResizeFit, Transformer } from '@napi-rs/image';
 import { decodeFirstFrame, isGif } from './gif-frame.ts';
 import { MAX_THUMBNAIL_HEIGHT, THUMBNAIL_WIDTH } from './thumbnail-limits.ts';
 
-/** What goes to the process, and what comes back. */
+/** What goes to the process, the image itself by its standard input, and what comes back. */
 export interface PictureRequest {
   readonly id: number;
-  readonly image: Uint8Array;
+  readonly sizeBytes: number;
 }
 export interface PictureAnswer {
   readonly id: number;
@@ -16,15 +16,27 @@ export interface PictureAnswer {
 }
 
 const NICE = 10;
+/** Its number. As `process.stdin` Node would read it, too. */
+const STDIN = 0;
 
 /** The other end of `picture-maker.ts`: a process of its own, since a decoder that goes astray can only be ended with its process. */
 function serve(): void {
   standBack();
   process.on('disconnect', () => process.exit());
-  process.on('message', (message: PictureRequest) => {
-    const { id, image } = message;
-    process.send?.({ id, ...shrink(image) } satisfies PictureAnswer);
+  process.on('message', ({ id, sizeBytes }: PictureRequest) => {
+    process.send?.({ id, ...shrink(readImage(sizeBytes)) } satisfies PictureAnswer);
   });
+}
+
+/** Waits for all of it: there is nothing else to do. */
+function readImage(sizeBytes: number): Uint8Array {
+  const image = new Uint8Array(sizeBytes);
+  for (let filled = 0; filled < sizeBytes; ) {
+    const count = readSync(STDIN, image, { offset: filled });
+    if (count === 0) process.exit();
+    filled += count;
+  }
+  return image;
 }
 
 function shrink(image: Uint8Array): Omit<PictureAnswer, 'id'> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { constants, mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createDiskRoom, type DiskRoom } from '../driver-contract/disk-room.ts';
@@ -20,6 +20,8 @@ const KEPT_SHARE = 0.8;
 const TIDY_SHARE = 0.05;
 /** What a file takes of a disk at least: without it there could be a million small ones, all of which are looked at to tidy the folder. */
 const LEAST_BYTES = 4096;
+/** More than a thumbnail has whose pixels are kept as they are. */
+const MAX_PNG_BYTES = 1024 * 1024;
 /** Only files of this form are ours. */
 const OUR_FILE = /^wharf-thumbnail-[0-9a-f-]+\.(?:png|part)$/;
 const ABANDONED_MS = 3_600_000;
@@ -32,7 +34,7 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
   return {
     async read(key) {
       const file = fileOf(key);
-      const png = await readFile(file).catch(ignoreAbsence);
+      const png = await readKept(file).catch(ignoreAbsence);
       // When it was used last decides how long it stays.
       if (png !== undefined) await utimes(file, new Date(), new Date()).catch(ignoreAbsence);
       return png;
@@ -54,6 +56,20 @@ export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES
       await tidy(folder, maxBytes);
     },
   };
+}
+
+/** Where the folder is shown, users write there too. Undefined: it is none that was made here, or an empty one that a crash has left. */
+async function readKept(file: string): Promise<Uint8Array | undefined> {
+  // One that waits for somebody who writes is not waited for.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size === 0 || found.size > MAX_PNG_BYTES) return undefined;
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(found.size));
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function hasRoom(room: DiskRoom, bytes: number): Promise<boolean> {

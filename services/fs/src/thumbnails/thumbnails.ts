@@ -44,7 +44,7 @@ export interface ThumbnailsOptions {
 
 /** Files of one storage that are held in memory at once at most, whatever its settings say. */
 const MAX_READING = 4;
-/** Files that are held of all storages together, as a fraction of the memory of the process: on their way to who makes them small they are there twice. */
+/** Files that are held of all storages together, as a fraction of the memory of the process. */
 const MEMORY_SHARES = 16;
 /** Larger files leave a quarter of that to others, and wait for their turn: two storages that stand still would have all of it. */
 const LARGE_BYTES = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 import { openStoreIndex } from './open-store-index.ts';
 import { file, path } from './plain-scan.ts';
@@ -41,3 +41,39 @@ it('an emptied index fills without the index over grams, also after a restart, a
   await connection.close();
   await close();
 });
+
+it('what concerns many folders goes in many commands, between which the store answers others', async () => {
+  const { url, close } = await openStore();
+  const connection = await connectStore(url);
+  const models = modelsOf(connection);
+  const index = await createStoreSearchIndex(models);
+  const folders = models.indexFolders.collection;
+  const [updates, deletes] = [vi.spyOn(folders, 'updateMany'), vi.spyOn(folders, 'deleteMany')];
+  /** The most folders that one of the commands changed. */
+  const most = async (run: () => Promise<unknown>) => {
+    await run();
+    const done = await Promise.all([...updates.mock.results, ...deletes.mock.results].map(({ value }) => value as Promise<Changed>));
+    for (const spy of [updates, deletes]) spy.mockClear();
+    return Math.max(...done.map(({ modifiedCount = 0, deletedCount = 0 }) => modifiedCount + deletedCount));
+  };
+  const queued = () => models.indexFolders.countDocuments({ queued: { $ne: null } });
+  const many = Array.from({ length: 1_200 }, (_, number) => ({ _id: `${number}`, path: `/a/${number}`, depth: 5, queued: 1 }));
+  await models.indexFolders.insertMany([
+    ...many,
+    { _id: 'a', path: '/a', depth: 6, queued: 1 },
+    { _id: 'b', path: '/a-b', depth: 6, queued: 1 },
+  ]);
+  expect(await most(() => index.requeue(path('/a'), 2, true))).toBeLessThanOrEqual(500);
+  expect(await models.indexFolders.countDocuments({ queued: 2 })).toBe(1_201);
+  expect(await most(() => index.settleAll({ place: path('/a'), without: [path('/a/1')] }))).toBeLessThanOrEqual(500);
+  expect(await queued()).toBe(2);
+  expect(await most(() => index.clear())).toBeLessThanOrEqual(500);
+  expect(await models.indexFolders.countDocuments()).toBe(0);
+  await connection.close();
+  await close();
+});
+
+interface Changed {
+  readonly modifiedCount?: number;
+  readonly deletedCount?: number;
+}

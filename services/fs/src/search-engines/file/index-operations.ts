@@ -1,6 +1,6 @@
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
-import { createIndexTables, IN_SUBTREE, STEP_ENTRIES, type Steps, subtree } from './index-tables.ts';
+import { createIndexTables, STEP_ENTRIES, type Steps } from './index-tables.ts';
 import { createQueueOperations } from './queue-operations.ts';
 import { nameAt, numberAt } from './row.ts';
 import { emptyTables, type IndexFile } from './schema.ts';
@@ -13,7 +13,7 @@ import { createStatements } from './statements.ts';
 export function createIndexOperations({ writer }: IndexFile) {
   const sql = createStatements(writer);
   const tables = createIndexTables(sql);
-  const { folderAt, addCount, dropEntry, dropTree, addFolder } = tables;
+  const { folderAt, addCount, dropEntry, dropTree, foldersBelow, addFolder } = tables;
   return {
     count: tables.count,
 
@@ -66,19 +66,26 @@ export function createIndexOperations({ writer }: IndexFile) {
 
     *move(from: VirtualPath, to: VirtualPath): Steps<boolean> {
       const [oldName, newName] = [baseName(from), baseName(to)];
-      const [oldParent, newParent] = [folderAt(parentPath(from)), folderAt(parentPath(to))];
-      if (oldName === undefined || newName === undefined || !oldParent || !newParent || isWithin(from, to)) return false;
+      const [oldParent, newParent, moved] = [folderAt(parentPath(from)), folderAt(parentPath(to)), folderAt(from)];
+      if (oldName === undefined || newName === undefined || !oldParent || !newParent || !moved || isWithin(from, to)) return false;
       const find = 'SELECT id, is_directory FROM entries WHERE folder = ? AND name = ?';
       const entry = sql.first(find, oldParent.id, oldName);
-      if (!entry || numberAt(entry, 1) !== 1 || !folderAt(from) || sql.first(find, newParent.id, newName)) return false;
+      if (!entry || numberAt(entry, 1) !== 1 || sql.first(find, newParent.id, newName)) return false;
       yield* dropTree(to);
+      // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it.
+      const place = ({ id, path }: { id: number; path: VirtualPath }) =>
+        sql.run('UPDATE folders SET path = ? WHERE id = ?', to + path.slice(from.length), id);
+      for (const folders of foldersBelow(from)) {
+        for (const folder of folders) place(folder);
+        yield;
+      }
+      place({ id: moved.id, path: from });
       const id = numberAt(entry, 0);
       sql.run('UPDATE entries SET folder = ?, name = ? WHERE id = ?', newParent.id, newName, id);
       if (oldName !== newName) {
         sql.run('DELETE FROM grams WHERE rowid = ?', id);
         sql.run('INSERT INTO grams (rowid, name) VALUES (?, ?)', id, newName);
       }
-      sql.run(`UPDATE folders SET path = ? || substr(path, length(?) + 1) WHERE ${IN_SUBTREE}`, to, from, ...subtree(from));
       return true;
     },
 
@@ -88,7 +95,7 @@ export function createIndexOperations({ writer }: IndexFile) {
       tables.forgetCount();
     },
 
-    ...createQueueOperations(sql, addFolder),
+    ...createQueueOperations(sql, tables),
 
     /** A transaction was taken back: what is remembered of it holds no more. */
     forget(): void {

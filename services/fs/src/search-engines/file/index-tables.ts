@@ -1,5 +1,5 @@
 import type { VirtualPath } from '@wharf/paths';
-import { numberAt } from './row.ts';
+import { numberAt, pathAt } from './row.ts';
 import type { Statements } from './statements.ts';
 
 /** Work in steps: between two of them a commit and whatever else waits may come. */
@@ -8,13 +8,15 @@ export type Steps<Result> = Generator<void, Result, void>;
 /** Entries that one step handles. */
 export const STEP_ENTRIES = 500;
 
-/** A folder and everything below it; its four parameters come from `subtree`. */
-export const IN_SUBTREE = '(path = ? OR (path >= ? AND path < ?) OR ?)';
+/** A folder and everything below it, as the index of paths finds them; its three parameters come from `subtree`. @internal for its test */
+export const IN_SUBTREE = '(path = ? OR (path > ? AND path < ?))';
 
-/** The parameters of IN_SUBTREE. "0" follows "/" in the order of bytes. */
-export function subtree(path: VirtualPath): [string, string, string, number] {
-  return path === '/' ? ['/', '/', '/', 1] : [path, `${path}/`, `${path}0`, 0];
+/** The parameters of IN_SUBTREE. "0" follows "/" in the order of bytes. @internal for its test */
+export function subtree(path: VirtualPath): [string, string, string] {
+  return path === '/' ? ['/', '/', '0'] : [path, `${path}/`, `${path}0`];
 }
+
+export type IndexTables = ReturnType<typeof createIndexTables>;
 
 /** What every operation on the tables is made of. */
 export function createIndexTables(sql: Statements) {
@@ -43,6 +45,16 @@ export function createIndexTables(sql: Statements) {
       yield;
     }
   }
+  /** The folders below one, some at a time. */
+  function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath }>> {
+    const [, start, end] = subtree(path);
+    for (let last = start; ; ) {
+      const rows = sql.all('SELECT id, path FROM folders WHERE path > ? AND path < ? ORDER BY path LIMIT ?', last, end, STEP_ENTRIES);
+      yield rows.map((row) => ({ id: numberAt(row, 0), path: pathAt(row, 1) }));
+      if (rows.length < STEP_ENTRIES) return;
+      last = pathAt(rows.at(-1) ?? [], 1);
+    }
+  }
   const addFolder = (path: VirtualPath, depth: number, generation: number) =>
     sql.run('INSERT OR IGNORE INTO folders (path, depth, queued) VALUES (?, ?, ?)', path, depth, depth === 0 ? null : generation);
 
@@ -51,6 +63,7 @@ export function createIndexTables(sql: Statements) {
     addCount,
     dropEntry,
     dropTree,
+    foldersBelow,
     addFolder,
     count(): number {
       counted ??= numberAt(sql.first('SELECT count(*) FROM entries') ?? [0], 0);

@@ -1,39 +1,56 @@
 import type { VirtualPath } from '@wharf/paths';
 import { PathTree } from '../../domain/access/path-tree.ts';
 import { FIRST_STATE, type IndexedFolder, type IndexState, type Territory } from '../../domain/search/search-index.ts';
-import { IN_SUBTREE, subtree } from './index-tables.ts';
+import { type IndexTables, STEP_ENTRIES, type Steps } from './index-tables.ts';
 import { numberAt, pathAt, textAt } from './row.ts';
 import type { Statements } from './statements.ts';
 
 /** The operations on the folders that are still to be indexed, and on the state of the job that does it. */
-export function createQueueOperations(sql: Statements, addFolder: (path: VirtualPath, depth: number, generation: number) => unknown) {
-  let isOwned = territoryOf([]);
-  sql.define('is_owned', (path) => isOwned(path as VirtualPath));
+export function createQueueOperations(sql: Statements, { addFolder, foldersBelow }: Pick<IndexTables, 'addFolder' | 'foldersBelow'>) {
+  const settle = (path: VirtualPath) => sql.run('UPDATE folders SET queued = NULL WHERE path = ?', path);
   return {
     openFolder(path: VirtualPath, depth: number, generation: number): void {
       addFolder(path, depth, generation);
       sql.run('UPDATE folders SET depth = ?, queued = ? WHERE path = ?', depth, depth === 0 ? null : generation, path);
     },
 
-    requeue(path: VirtualPath, generation: number, isDeep: boolean): void {
+    *requeue(path: VirtualPath, generation: number, isDeep: boolean): Steps<void> {
       const set = 'UPDATE folders SET queued = ? WHERE depth <> 0 AND';
-      if (isDeep) sql.run(`${set} ${IN_SUBTREE}`, generation, ...subtree(path));
-      else sql.run(`${set} path = ?`, generation, path);
+      sql.run(`${set} path = ?`, generation, path);
+      if (!isDeep) return;
+      for (const folders of foldersBelow(path)) {
+        for (const { id } of folders) sql.run(`${set} id = ?`, generation, id);
+        yield;
+      }
     },
-
-    queued(generation: number, limit: number, except: readonly Territory[]): readonly IndexedFolder[] {
-      isOwned = territoryOf(except);
-      const rows = sql.all('SELECT path, depth FROM folders WHERE queued = ? AND NOT is_owned(path) LIMIT ?', generation, limit);
-      return rows.map((row) => ({ path: pathAt(row, 0), depth: numberAt(row, 1) }));
+    *queued(generation: number, limit: number, except: readonly Territory[]): Steps<readonly IndexedFolder[]> {
+      const isOwned = territoryOf(except);
+      const found: IndexedFolder[] = [];
+      for (let last = 0; ; ) {
+        const rows = sql.all(
+          'SELECT id, path, depth FROM folders WHERE queued = ? AND id > ? ORDER BY id LIMIT ?',
+          generation,
+          last,
+          STEP_ENTRIES,
+        );
+        const folders = rows.map((row) => ({ path: pathAt(row, 1), depth: numberAt(row, 2) }));
+        found.push(...folders.filter(({ path }) => !isOwned(path)).slice(0, limit - found.length));
+        if (found.length === limit || rows.length < STEP_ENTRIES) return found;
+        last = numberAt(rows.at(-1) ?? [], 0);
+        yield;
+      }
     },
-
     settle(paths: readonly VirtualPath[]): void {
-      for (const path of paths) sql.run('UPDATE folders SET queued = NULL WHERE path = ?', path);
+      for (const path of paths) settle(path);
     },
 
-    settleAll(territory: Territory): void {
-      isOwned = territoryOf([territory]);
-      sql.run('UPDATE folders SET queued = NULL WHERE queued IS NOT NULL AND is_owned(path)');
+    *settleAll(territory: Territory): Steps<void> {
+      const isOwned = territoryOf([territory]);
+      settle(territory.place);
+      for (const folders of foldersBelow(territory.place)) {
+        for (const { path } of folders) if (isOwned(path)) settle(path);
+        yield;
+      }
     },
 
     readState(): IndexState {

@@ -8,8 +8,6 @@ export interface Statements {
   all(sql: string, ...values: SQLInputValue[]): Row[];
   /** Has a statement of its own, so that several may be under way. Leaving the loop early ends it. */
   each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
-  /** Gives statements a function over a text. */
-  define(name: string, run: (text: string) => boolean): void;
   /** Forgets what was prepared: the tables are others now. */
   reset(): void;
 }
@@ -35,7 +33,6 @@ export function createStatements(database: DatabaseSync): Statements {
     first: (sql, ...values) => prepare(sql).get(...values) as unknown as Row | undefined,
     all: (sql, ...values) => prepare(sql).all(...values) as unknown as Row[],
     each: (sql, ...values) => fresh(sql).iterate(...values) as unknown as Iterable<Row>,
-    define: (name, run) => database.function(name, (text) => Number(run(String(text)))),
     reset: () => prepared.clear(),
   };
 }

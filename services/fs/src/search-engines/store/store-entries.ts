@@ -1,13 +1,13 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
-import { BATCH, batches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
+import { batches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
 /** The entries of the index, which refer to their folder by its id. */
 export function createStoreEntries(
   { indexFolders: folders, indexEntries: entries }: Models,
-  { folderAt, addFolders, dropTrees }: StoreFolders,
+  { folderAt, addFolders, foldersBelow, dropTrees }: StoreFolders,
 ): Pick<SearchIndex, 'children' | 'put' | 'remove' | 'move'> {
   const putBatch = async (folder: Folder, batch: readonly IndexedEntry[], generation: number) => {
     const wanted = batch.map((entry) => recordOf(folder._id, entry));
@@ -73,16 +73,7 @@ export function createStoreEntries(
       const placed = ({ _id, path }: Folder) => ({
         updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length) } } },
       });
-      for (;;) {
-        // There may be hundreds of thousands, and those that were moved are below it no more.
-        const inside = await folders
-          .find({ path: within(from) }, { path: 1 })
-          .sort({ path: -1 })
-          .limit(BATCH)
-          .lean<Folder[]>();
-        if (inside.length === 0) break;
-        await folders.bulkWrite(inside.map(placed));
-      }
+      for await (const inside of foldersBelow(from)) await folders.bulkWrite(inside.map(placed));
       await folders.bulkWrite([placed(moved)]);
       await entries.deleteOne({ _id: before._id });
       return true;

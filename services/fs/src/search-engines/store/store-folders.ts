@@ -12,6 +12,8 @@ export type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
 export interface StoreFolders {
   folderAt(path: VirtualPath): Promise<Folder | undefined>;
   addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
+  /** The folders below one, some at a time: a command that goes through hundreds of thousands keeps all others waiting in the built-in store. */
+  foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]>;
   /** Takes folders away with all that is below them. */
   dropTrees(paths: readonly VirtualPath[]): Promise<void>;
   readonly operations: Pick<SearchIndex, 'findFolder' | 'openFolder' | 'requeue' | 'queued' | 'settle' | 'settleAll'>;
@@ -34,6 +36,27 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
         ),
       );
   };
+  async function* foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]> {
+    const { $gte: start, $lt: end } = within(path === '/' ? '' : path);
+    for (let last = start; ; ) {
+      const found = await folders
+        .find({ path: { $gt: last, $lt: end } }, { path: 1 })
+        .sort({ path: 1 })
+        .limit(BATCH)
+        .lean<Folder[]>();
+      if (found.length > 0) yield found;
+      if (found.length < BATCH) return;
+      last = found.at(-1)?.path ?? end;
+    }
+  }
+  /** Queues a folder and all below it, or takes them off the queue. */
+  const queueTree = async (path: VirtualPath, queued: number | null, which: Readonly<Record<string, unknown>>): Promise<void> => {
+    await folders.updateOne({ ...which, path }, { $set: { queued } });
+    for await (const some of foldersBelow(path)) {
+      const [first, last] = [some[0], some.at(-1)];
+      if (first && last) await folders.updateMany({ ...which, path: { $gte: first.path, $lte: last.path } }, { $set: { queued } });
+    }
+  };
   const dropFolders = async (ids: readonly string[]) => {
     await entries.bulkWrite(
       ids.map((id) => ({ deleteMany: { filter: { _id: within(id) } } })),
@@ -55,6 +78,7 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
   return {
     folderAt,
     addFolders,
+    foldersBelow,
     dropTrees,
     operations: {
       async findFolder(path) {
@@ -67,7 +91,9 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
         await folders.updateOne({ path }, { $set: { depth, queued } });
       },
       async requeue(path, generation, isDeep) {
-        await folders.updateMany({ $or: isDeep ? subtree(path) : [{ path }], depth: { $ne: 0 } }, { $set: { queued: generation } });
+        const isIndexed = { depth: { $ne: 0 } };
+        if (isDeep) await queueTree(path, generation, isIndexed);
+        else await folders.updateOne({ path, ...isIndexed }, { $set: { queued: generation } });
       },
       async queued(generation, limit, except = []) {
         const wanted = { queued: generation, ...(except.length > 0 && { $nor: except.map(ownedBy) }) };
@@ -77,13 +103,17 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
       async settle(paths) {
         for (const batch of batches(paths)) await folders.updateMany({ path: { $in: batch } }, { $set: { queued: null } });
       },
-      async settleAll(territory) {
-        await folders.updateMany(ownedBy(territory), { $set: { queued: null } });
+      async settleAll({ place, without }) {
+        await queueTree(place, null, notBelow(without));
       },
     },
   };
 }
 
 function ownedBy({ place, without }: Territory) {
-  return { $or: subtree(place), ...(without.length > 0 && { $nor: without.flatMap(subtree) }) };
+  return { $or: subtree(place), ...notBelow(without) };
+}
+
+function notBelow(places: readonly VirtualPath[]) {
+  return places.length > 0 ? { $nor: places.flatMap(subtree) } : {};
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { dropFormerIndexes, type Models, makeIndexes } from '@wharf/models';
 import type { SearchIndex } from '../../domain/search/search-index.ts';
+import { BATCH } from './index-records.ts';
 import { createStoreEntries } from './store-entries.ts';
 import { createStoreFolders } from './store-folders.ts';
 import { createStoreSearch } from './store-search.ts';
@@ -27,13 +28,22 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
     ...createStoreEntries(models, folderTable),
     async clear() {
       await entries.collection.dropIndexes();
-      await entries.deleteMany({});
-      await folders.deleteMany({});
+      await Promise.all([removeAll(entries), removeAll(folders)]);
     },
     makeFast: () => entries.createIndexes(),
     ...createStoreState(models),
     close: async () => {},
   });
+}
+
+/** Some at a time, as everything that concerns many: the built-in store answers nobody else while it runs a command. */
+async function removeAll(model: Models['indexEntries'] | Models['indexFolders']): Promise<void> {
+  for (;;) {
+    const found = await (model as Models['indexFolders']).find({}, { _id: 1 }).sort({ _id: 1 }).limit(BATCH).lean<{ _id: string }[]>();
+    const last = found.at(-1);
+    if (!last) return;
+    await (model as Models['indexFolders']).deleteMany({ _id: { $lte: last._id } });
+  }
 }
 
 /** The index with the errors of the store in our words. */
