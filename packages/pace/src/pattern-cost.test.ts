@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createPatternBound, isHugePattern, MAX_PATTERNS_BYTES, patternSteps, patternsBytes } from './pattern-cost.ts';
 
@@ -59,6 +60,10 @@ it.each([
 it.each([
   ['tables', `(?i)${'\\p{L}'.repeat(60)}`, 16],
   ['ranges', '(?i)[\\x{100}-\\x{1e000}]', 31],
+  ['repeated choices', '(?i)(?:[a-k]?[a-z0-9]){60}[^a-z0-9]', 12],
+  ['many choices', Array.from({ length: 60 }, (_, index) => `[a-z]${index}`).join('|'), 16],
+  ['usual names', '(?i)^.*(private|secret) [0-9]{4}\\.tmp$', 200],
+  ['long names', `^${'a name of a file, '.repeat(50)}$`, 200],
   ['a table each', '(?i)^\\p{L}{2}[a-z]+\\.tmp$', 200],
 ])('of patterns of %s that are compiled together some are too many', (_, pattern, most) => {
   const isHuge = createPatternBound();
@@ -75,4 +80,13 @@ it('what patterns take together is counted by their lines, and one rule may have
   const largest = Array.from({ length: 200 }, (_, line) => `a{290}[bc]${line}`).join('\n');
   expect(patternsBytes(largest)).toBeGreaterThan(MAX_PATTERNS_BYTES / 2);
   expect(patternsBytes(largest)).toBeLessThan(MAX_PATTERNS_BYTES);
+});
+
+it('what patterns take is a whole number, as caches that count it need', () => {
+  const pieces = fc.constantFrom('(?i)', 'read-write', '[a-d]', '[^B-z]', 'e-\\x{1e900}', '\\p{L}', '{3}', '.*', '|', '\n', 'x');
+  fc.assert(
+    fc.property(fc.array(pieces), (lines) => {
+      expect(Number.isSafeInteger(patternsBytes(lines.join('')))).toBe(true);
+    }),
+  );
 });

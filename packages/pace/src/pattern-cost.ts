@@ -20,6 +20,12 @@ const FOLDS = { first: 0x41, last: 0x1_e943 } as const;
 /** Patterns that are compiled together, in one turn, have so much of tables and ranges at most: 0.2 s. */
 const MAX_SLOW_STEPS = 8 * MAX_STEPS;
 
+/** What may go on at once for each letter of a text: what is repeated, and two ways for each sign that says how often, or that there is another one. */
+const BRANCHES = /[*+?|]|\{\d/g;
+const WAYS = 2;
+/** Patterns that are looked for together have so many: for a path of 4,000 letters they take 0.3 s at most. */
+const MAX_BRANCHES = 2_000;
+
 /** What a compiled pattern takes in memory, and each of its instructions. So much takes about as long to compile as a table of Unicode does. */
 const [PATTERN_BYTES, STEP_BYTES] = [2_048, 640];
 /** Users of patterns take so many at most: a repetition of simple pieces looks like more. */
@@ -40,11 +46,18 @@ export const isHugePattern = (pattern: string): boolean => patternSteps(pattern)
 
 /** Tells the same of patterns that are compiled together, one by one, and of all from the one with which they take too long. */
 export function createPatternBound(): (pattern: string) => boolean {
-  let slowSteps = 0;
+  let [slowSteps, branches] = [0, 0];
   return (pattern) => {
     slowSteps += TABLE_STEPS * countTables(pattern) + foldedSteps(pattern);
-    return slowSteps > MAX_SLOW_STEPS || isHugePattern(pattern);
+    branches += branchesOf(pattern);
+    return slowSteps > MAX_SLOW_STEPS || branches > MAX_BRANCHES || isHugePattern(pattern);
   };
+}
+
+/** Plain text, however long, goes on in few places at once. */
+function branchesOf(pattern: string): number {
+  const repeated = patternSteps(pattern) - TABLE_STEPS * countTables(pattern) - pattern.length;
+  return Math.max(0, repeated) + WAYS * (pattern.match(BRANCHES)?.length ?? 0);
 }
 
 /** However small its program becomes: 240 ranges in one class take 1.6 s. */
@@ -53,7 +66,7 @@ function foldedSteps(pattern: string): number {
   let characters = 0;
   for (const [, first = '', last = ''] of pattern.matchAll(RANGE))
     characters += Math.max(0, Math.min(codeOf(last), FOLDS.last) - Math.max(codeOf(first), FOLDS.first));
-  return characters / FOLDED_PER_STEP;
+  return Math.ceil(characters / FOLDED_PER_STEP);
 }
 
 const codeOf = (text: string) => (text.length > 2 ? Number.parseInt(text.slice(3), 16) || 0 : (text.codePointAt(0) ?? 0));

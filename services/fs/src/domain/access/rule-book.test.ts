@@ -329,6 +329,11 @@ it('others have their turn while the patterns of rules inside each other are com
   }
 });
 
+it.each(['(?i)^read-write\\.txt$', '(?i)^disk[a-d]\\.iso$', '(?i)[\\x{41}-\\x{1e942}]'])('a rule that hides %j is made', async (hide) => {
+  const book = await createRuleBookInTurns([ruleRecord({ path: '/d', hide })]);
+  expect(mayAccess(book, plain, '/d/none')).toBe(!hide.includes('1e942'));
+});
+
 it('patterns of rules that are more than admin takes do not fill the memory, and hide all the same (C18)', () => {
   const rules = Array.from({ length: 10 }, (_, index) => ({ path: `/r${index}`, hide: `^secret$\n${costlyLines(index + 10)}` }));
   const book = bookOf(...rules);

@@ -118,5 +118,5 @@ export function mayHideMore({ snapshot, actor }: Operation, before: Operation): 
 export async function mayHideOther(now: Operation, before: Operation): Promise<boolean> {
   if (!mayHideMore(now, before)) return false;
   const hasOtherRights = mayHideMore({ ...now, snapshot: before.snapshot }, before);
-  return hasOtherRights || !(await areSameRules(now.snapshot.rules.records, before.snapshot.rules.records));
+  return hasOtherRights || !(await areSameRules(now.snapshot, before.snapshot));
 }
