@@ -16,7 +16,7 @@ const JUDGED = join(ROOT, 'node_modules', '.cache', 'wharf', 'quick-patterns.jso
 /** Patterns that are let be: the file, how they begin, and why. */
 const KNOWN: readonly (readonly [file: string, begin: string, why: string])[] = [
   ['services/standalone/src/arguments.ts', '/\\/+$/', 'what its owner writes at the command line'],
-  ['services/fs/src/domain/reading/cache-policy.ts', '/\\/\\*\\*', 'of 1,000 characters at most'],
+  ['services/fs/src/domain/reading/path-pattern.ts', '/\\/\\*\\*', 'of 1,000 characters at most'],
   [
     'services/fs/src/drivers/ftp/listing.ts',
     '/^([-dlbcpsD])',

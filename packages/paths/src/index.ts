@@ -1,3 +1,4 @@
+export { readCachePolicies } from './cache-policies.ts';
 export { maxPaths, pathWeight } from './path-weight.ts';
 export {
   baseName,

@@ -91,6 +91,13 @@ describe('an exported configuration', () => {
     ]);
   });
 
+  it('is not imported with cache policies that take too long, and says which line', async () => {
+    const custom_cache_policies = `/${'[\\pL]'.repeat(193)}:5\n`.repeat(67);
+    const file = await backup({ storages: [{ mount_path: '/local', driver: 'Local', addition: '{}', custom_cache_policies }] });
+    const note = 'custom_cache_policies, line 5: the patterns may have 4000 characters together';
+    expect(outcomes(await planImport(file, undefined, empty()))).toEqual([['storage', '/local', 'failed', note]]);
+  });
+
   it('hides all of a storage whose driver nobody knows', async () => {
     expect(await fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
   });

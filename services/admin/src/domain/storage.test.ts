@@ -46,6 +46,7 @@ describe('parseStorageFields', () => {
     ['an addition that is too long', { addition: `{"a":"${'x'.repeat(65_536)}"}` }, 'INVALID_ARGUMENT'],
     ['a remark that is too long', { remark: 'x'.repeat(65_537) }, 'INVALID_ARGUMENT'],
     ['a driver that is too long', { driver: 'x'.repeat(129) }, 'INVALID_ARGUMENT'],
+    ['cache policies that take too long', { custom_cache_policies: `/${'[\\pL]'.repeat(193)}:5\n`.repeat(67) }, 'INVALID_ARGUMENT'],
   ])('refuses %s', (_what, rest, code) => {
     expect(codeOf(rest)).toBe(code);
   });

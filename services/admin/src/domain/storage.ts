@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from '@wharf/models';
 import { brokenBound, parseJson } from '@wharf/pace';
+import { readCachePolicies } from '@wharf/paths';
 import { cleanPath } from './clean-path.ts';
 import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
 
@@ -37,7 +38,7 @@ export function parseStorageFields(given: StorageFields): StorageFields {
     order: given.order,
     driver: text('driver', MAX_WORD_BYTES),
     cache_expiration: Math.max(0, given.cache_expiration),
-    custom_cache_policies: text('custom_cache_policies', MAX_STORAGE_TEXT_BYTES),
+    custom_cache_policies: boundedPolicies(text('custom_cache_policies', MAX_STORAGE_TEXT_BYTES)),
     addition: parseAddition(text('addition', MAX_STORAGE_TEXT_BYTES)),
     remark: text('remark', MAX_STORAGE_TEXT_BYTES),
     disabled: given.disabled,
@@ -60,6 +61,14 @@ export const createStoragesRoom = (present: readonly Storage[]): TakeRoom<Storag
 function bytesOf({ mount_path, custom_cache_policies, addition, remark, down_proxy_url }: StorageFields): number {
   const texts = [mount_path, custom_cache_policies, addition, remark, down_proxy_url];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), STORAGE_BYTES);
+}
+
+/** Lines that fs would pass over, because they are too many or too long, are refused. @throws AppError INVALID_ARGUMENT */
+function boundedPolicies(text: string): string {
+  const field = 'custom_cache_policies';
+  const { excess } = readCachePolicies(text);
+  if (excess !== undefined) throw new AppError('INVALID_ARGUMENT', `${field}, ${excess}`, { details: { field } });
+  return text;
 }
 
 /** The text of a JSON object as it was given; nothing is the empty object. @throws AppError INVALID_ARGUMENT */

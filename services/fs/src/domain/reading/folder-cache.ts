@@ -1,5 +1,4 @@
 import { AppError } from '@wharf/errors';
-import type { StorageRecord } from '@wharf/models';
 import { createPace, isYounger } from '@wharf/pace';
 import { type EntryName, type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
@@ -8,7 +7,7 @@ import { type CallOptions, type Entry, type NameListing, type StorageDriver, sup
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
-import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
+import { cacheMinutes } from './cache-policy.ts';
 import { createKeptFolders, type KeptFolders, type KeptNames, treePathOf } from './kept-folders.ts';
 import { type Folder, type ListedEntries, orderKey, readListedEntries } from './listed-entries.ts';
 import { type EntryOrder, sortNamesBy } from './sort-entries.ts';
@@ -80,17 +79,16 @@ export type OnListed = (path: VirtualPath, folder: Pick<Folder, 'names'>) => voi
 export function createFolderCache(clock: () => number, onListed: OnListed = () => {}): FolderCache {
   const kept = createKeptFolders();
   const drivers = numberDrivers();
-  const policies = rememberPolicies();
   const underWay = createListingsUnderWay(kept);
   const turnsOf = createLongTurns();
   const { usableNames, readNames } = createNameReads(kept, turnsOf, onListed);
 
   const keepMsOf = ({ mount, path }: Located<Mount>): number =>
-    mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
+    mount.definition.config.no_cache ? 0 : cacheMinutes(mount.storage, path) * MS_PER_MINUTE;
 
-  const usableEntries = (key: string, keepMs: number): ListedEntries | undefined => {
+  const usableEntries = (key: string, located: Located<Mount>): ListedEntries | undefined => {
     const known = kept.get(key);
-    return known && 'entries' in known && isYounger(known.readAt, clock(), keepMs) ? known.entries : undefined;
+    return known && 'entries' in known && isYounger(known.readAt, clock(), keepMsOf(located)) ? known.entries : undefined;
   };
 
   const readEntries = async (
@@ -100,8 +98,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     options: Pick<ReadFolderOptions, 'refresh' | 'signal'>,
     turns: EntryTurns,
   ): Promise<ListedEntries> => {
-    const keepMs = keepMsOf(located);
-    const usable = options.refresh ? undefined : usableEntries(key, keepMs);
+    const usable = options.refresh ? undefined : usableEntries(key, located);
     if (usable) return usable;
     const readAt = clock();
     const begunAt = kept.now();
@@ -126,7 +123,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
         onListed(treePathOf(key), { names });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
-        if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
+        if (listed.count > 0 && keepMsOf(located) > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
         else kept.drop(key);
         return listed;
       })
@@ -156,7 +153,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     },
     async findListing(located) {
       const driver = await located.mount.driver();
-      return usableEntries(keyOf(located, driver), keepMsOf(located));
+      return usableEntries(keyOf(located, driver), located);
     },
     forget: kept.forget,
     now: kept.now,
@@ -350,18 +347,6 @@ function orderOf({ storage, definition }: Mount): EntryOrder {
     by: isSorted ? storage.order_by : '',
     isDescending: isSorted && storage.order_direction === 'desc',
     folders: storage.extract_folder,
-  };
-}
-
-/** Reads the policies of a storage once. */
-function rememberPolicies(): { of(storage: StorageRecord): CachePolicy } {
-  const known = new WeakMap<StorageRecord, CachePolicy>();
-  return {
-    of(storage) {
-      const policy = known.get(storage) ?? createCachePolicy(storage);
-      known.set(storage, policy);
-      return policy;
-    },
   };
 }
 
