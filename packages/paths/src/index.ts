@@ -11,6 +11,7 @@ export {
   joinPath,
   MOUNT_ROOT,
   type MountPath,
+  mountPlace,
   nameAt,
   parentPath,
   parseEntryName,

@@ -48,6 +48,16 @@ export function parseVirtualPath(raw: string): VirtualPath {
 }
 
 /**
+ * Where a storage with this mount path lies: what stands before the last `.balance`, as storages that share it take turns.
+ *
+ * @throws AppError as parseVirtualPath(): of `/a/...balance` remains what is no path
+ */
+export function mountPlace(mountPath: string): VirtualPath {
+  const at = mountPath.lastIndexOf('.balance');
+  return parseVirtualPath(at === -1 ? mountPath : mountPath.slice(0, at));
+}
+
+/**
  * Parses what a caller, a storage or a tool calls one entry. Nothing is trimmed or decoded.
  *
  * @throws AppError UNSAFE_PATH, for every text that is no {@link EntryName}

@@ -9,7 +9,7 @@ import {
   readStorages,
   settingsFrom,
 } from '@wharf/models';
-import { parseVirtualPath } from '@wharf/paths';
+import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
 import { createLinkSigner } from './domain/access/link-signer.ts';
 import { createRuleBookInTurns } from './domain/access/rule-book.ts';
@@ -35,12 +35,14 @@ export interface Configuration {
 /** @param mounts is given every new list of storages before a snapshot with it is answered. */
 export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
   const openRule = (rule: RuleRecord) => ({ ...rule, password: rule.password && unseal(kit.keys.atRest, rule.password) });
+  const onClosed = (error: unknown, { _id, path }: RuleRecord) =>
+    kit.logger.error({ err: error, rule: _id, path }, 'a rule cannot be read: all but admins are kept from its path, save or delete it');
   const parts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
     load: () => Promise.all([readStorages(models), readRules(models), readSettingsRecord(models)]),
     make: async ([storages, sealed, settings]) => {
-      const rules = await createRuleBookInTurns(sealed, openRule);
+      const rules = await createRuleBookInTurns(sealed, openRule, onClosed);
       // From here on in one turn: whoever has the snapshot before this one still asks for its mounts.
       const byId = mounts.apply(storages);
       const mountable = storages.filter((storage) => byId.has(storage._id));
@@ -48,6 +50,15 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       return { table, rules, settings: settingsFrom(settings) };
     },
   });
+  const limitOf = (id: number, bytes: number, basePath: string): [number, { bytes: number; basePath: VirtualPath }][] => {
+    try {
+      return [[id, { bytes, basePath: parseVirtualPath(basePath) }]];
+    } catch (error) {
+      // Nobody is let in by such a base path, so that nothing is stored below it.
+      kit.logger.error({ err: error, user: id }, 'the base path of a user who has a quota is none');
+      return [];
+    }
+  };
   const quotas = createKeptQuotas(models, kit.clock);
   const quotasOver = createQuotas(createQuotaLedger(models, kit.clock), kit.clock);
   const ofAccounts = createRevisionedCache({
@@ -56,7 +67,7 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
     load: () => Promise.all([readPermanentToken(models), quotas.read()]),
     make: ([sealed, found]) => {
       if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
-      const limits = new Map([...found].map(([id, { bytes, basePath }]) => [id, { bytes, basePath: parseVirtualPath(basePath) }]));
+      const limits = new Map([...found].flatMap(([id, { bytes, basePath }]) => limitOf(id, bytes, basePath)));
       return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
     },
   });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
-import { cleanPath } from './clean-path.ts';
+import { cleanMountPath, cleanPath } from './clean-path.ts';
 
 const codeOf = (raw: string) => {
   try {
@@ -38,4 +38,10 @@ describe('cleanPath', () => {
   ])('refuses %s', (_what, raw) => {
     expect(codeOf(raw)).toBe('INVALID_ARGUMENT');
   });
+});
+
+it('a mount path whose storage would lie nowhere is refused', () => {
+  for (const raw of ['/a/...balance', '/...balance/b', '/a/...balance1'])
+    expect(() => cleanMountPath(raw)).toThrow(expect.objectContaining({ code: 'UNSAFE_PATH' }));
+  expect(['a/', '/a.balance1', '/.balance'].map(cleanMountPath)).toEqual(['/a', '/a.balance1', '/.balance']);
 });

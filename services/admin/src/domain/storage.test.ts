@@ -40,6 +40,7 @@ describe('parseStorageFields', () => {
     ['an addition that is nested too deeply', { addition: `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}` }, 'INVALID_ARGUMENT'],
     ['no mount path', { mount_path: '' }, 'INVALID_ARGUMENT'],
     ['a mount path that climbs', { mount_path: '/a/../b' }, 'UNSAFE_PATH'],
+    ['a mount path of which no place remains', { mount_path: '/a/...balance' }, 'UNSAFE_PATH'],
     ['an addition that is a list', { addition: '[]' }, 'INVALID_ARGUMENT'],
     ['an addition that is null', { addition: 'null' }, 'INVALID_ARGUMENT'],
     ['an addition that is no JSON', { addition: '{' }, 'INVALID_ARGUMENT'],

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from '@wharf/models';
 import { brokenBound, parseJson } from '@wharf/pace';
 import { readCachePolicies } from '@wharf/paths';
-import { cleanPath } from './clean-path.ts';
+import { cleanMountPath } from './clean-path.ts';
 import { createRoomOfAll, type TakeRoom } from './room-of-all.ts';
 
 /** The fields of a storage that the admin sets. `addition` is in clear: the text of a JSON object. */
@@ -34,7 +34,7 @@ const STORAGE_BYTES = 512;
 export function parseStorageFields(given: StorageFields): StorageFields {
   const text = (field: keyof StorageFields, maxBytes: number) => checkedText(field, String(given[field]), maxBytes);
   return {
-    mount_path: cleanPath(given.mount_path, 'mount_path'),
+    mount_path: cleanMountPath(given.mount_path),
     order: given.order,
     driver: text('driver', MAX_WORD_BYTES),
     cache_expiration: Math.max(0, given.cache_expiration),

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { ConfigError } from '@wharf/service-kit';
-import { cleanPath } from '../domain/clean-path.ts';
+import { cleanMountPath } from '../domain/clean-path.ts';
 import { type FolderDriver, type FolderMount, folderStorage } from '../domain/first-storage.ts';
 import type { Counters } from './counters.ts';
 import { insertWithId } from './insert-with-id.ts';
@@ -17,9 +17,7 @@ export async function addFolderMounts(
   { mounts, driver, now }: { readonly mounts: readonly FolderMount[]; readonly driver: FolderDriver; readonly now: Date },
 ): Promise<void> {
   const present = new Map((await storages.list()).map((storage) => [storage.mount_path, storage]));
-  const wanted = mounts.map(({ mountPath, folder }) =>
-    folderStorage(driver, { mountPath: cleanPath(mountPath, 'the path of --mount'), folder }),
-  );
+  const wanted = mounts.map(({ mountPath, folder }) => folderStorage(driver, { mountPath: cleanMountPath(mountPath), folder }));
   const folderOf = (addition: string): unknown => Object(JSON.parse(addition))[driver.folderItem];
   const isThere = (fields: (typeof wanted)[number]) => {
     const storage = present.get(fields.mount_path);

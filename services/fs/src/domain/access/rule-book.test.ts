@@ -378,3 +378,43 @@ it('the way to each of many rules inside each other is gone once where all below
   };
   expect(work(800) / work(200)).toBeLessThan(4.4);
 });
+
+describe('a rule that cannot be opened', () => {
+  const stored = [
+    { path: '/a', password: 'broken', write: true, w_sub: true },
+    { path: '/a/open', readme: 'r' },
+    { path: '/odd', read_users: undefined as unknown as number[] },
+    { path: '/b', password: 'pw' },
+  ].map((rest, index) => ruleRecord({ _id: index + 1, ...rest }));
+  const closed: string[] = [];
+  const opening = createRuleBookInTurns(
+    stored,
+    (record) => {
+      if (record.password === 'broken') throw new Error('it cannot be opened');
+      return record;
+    },
+    (_error, { path }) => closed.push(path),
+  );
+
+  it('closes its path and what is below to all but admins, and is in the way of no other', async () => {
+    const book = await opening;
+    expect(closed).toEqual(['/a', '/odd']);
+    const paths = ['/a', '/a/x', '/a/x/y', '/a/open', '/odd/x', '/b', '/c'];
+    const seen = (who: Actor) => paths.filter((path) => mayAccess(book, who, path, 'broken') || mayAccess(book, who, path, 'pw'));
+    expect(seen(plain)).toEqual(['/b', '/c']);
+    expect(seen(admin)).toEqual(paths);
+    expect(paths.filter((path) => mayTouch(book, plain, path, 'create'))).toEqual(['/b', '/c']);
+    expect([book.canCreateIn(plain, vpath('/a')), book.isWriteBypassed(vpath('/a/x')), book.canCreateIn(admin, vpath('/a'))]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect([book.isRestricted(vpath('/a')), book.isRestricted(vpath('/a/x')), book.isRestricted(vpath('/c'))]).toEqual([true, true, false]);
+    expect([plain, seer, admin].map((who) => book.listingFilter(who, vpath('/'))?.('a', true) ?? true)).toEqual([false, false, true]);
+  });
+
+  it('is as closed in books that are made of the records of this one', async () => {
+    const again = createRuleBook((await opening).records);
+    expect([mayAccess(again, plain, '/a/x'), mayAccess(again, seer, '/a'), mayAccess(again, admin, '/a')]).toEqual([false, false, true]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { RuleRecord } from '@wharf/models';
-import { createPace } from '@wharf/pace';
+import { createPace, type Pace } from '@wharf/pace';
 import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
 import { equalTexts } from './equal-texts.ts';
@@ -73,19 +73,46 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   return bookOf(records, rules);
 }
 
-/** The same, with all patterns compiled; others have their turn in between. @param open makes the rule of what is stored */
-export async function createRuleBookInTurns(stored: readonly RuleRecord[], open = (record: RuleRecord) => record): Promise<RuleBook> {
+/**
+ * The same, with all patterns compiled; others have their turn in between. A rule that cannot be opened closes its path, and what is below, to all but admins.
+ *
+ * @param open makes the rule of what is stored. @param onClosed told why one could not be opened
+ */
+export async function createRuleBookInTurns(
+  stored: readonly RuleRecord[],
+  open = (record: RuleRecord) => record,
+  onClosed: (error: unknown, record: RuleRecord) => void = () => {},
+): Promise<RuleBook> {
   const pace = createPace();
   const records: RuleRecord[] = [];
   const rules = new PathTree<Rule>();
   for (const each of stored) {
     await pace.step();
-    const record = open(each);
+    const record = await opened(each, open, pace).catch((error: unknown) => {
+      onClosed(error, each);
+      return closedRule(each);
+    });
     records.push(record);
     rules.set(record.path as VirtualPath, ruleFrom(record));
-    await compileInTurns(record.hide, pace);
   }
   return bookOf(records, rules);
+}
+
+async function opened(stored: RuleRecord, open: (record: RuleRecord) => RuleRecord, pace: Pace): Promise<RuleRecord> {
+  const record = open(stored);
+  if (!Array.isArray(record.read_users) || !Array.isArray(record.write_users)) throw new TypeError('a rule without its lists of users');
+  await compileInTurns(record.hide, pace);
+  return record;
+}
+
+/** Whoever it is asked of, by id, it is another one. */
+const NO_USER = -2;
+
+/** What a rule is where nobody knows what it says: nobody is on its lists, and it hides all that is below, also from whom a rule further down lets in. */
+function closedRule(record: RuleRecord): RuleRecord {
+  const [read_users, write_users] = [[NO_USER], [NO_USER]];
+  const texts = { password: '', hide: '.', h_sub: true, readme: '', header: '' };
+  return { ...record, ...texts, write: false, read_users, read_users_sub: true, write_users, write_users_sub: true };
 }
 
 function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook {

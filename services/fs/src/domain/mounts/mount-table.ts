@@ -1,14 +1,5 @@
 import type { StorageRecord } from '@wharf/models';
-import {
-  baseName,
-  compareNames,
-  type EntryName,
-  type MountPath,
-  parentPath,
-  parseVirtualPath,
-  relativeTo,
-  type VirtualPath,
-} from '@wharf/paths';
+import { baseName, compareNames, type EntryName, type MountPath, mountPlace, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import { PathTree } from '../access/path-tree.ts';
 
 /** A folder that is there because a storage is mounted at it or below it. */
@@ -46,23 +37,17 @@ export interface MountTable<Mount> {
   readonly mounts: ReadonlyArray<{ readonly mountedAt: VirtualPath; readonly mount: Mount }>;
 }
 
-/** A mount path up to `.balance`: storages that share what remains take turns. */
-function actualMountPath(mountPath: string): VirtualPath {
-  const at = mountPath.lastIndexOf('.balance');
-  return parseVirtualPath(at === -1 ? mountPath : mountPath.slice(0, at));
-}
-
 function byOrder(left: StorageRecord, right: StorageRecord): number {
   return left.order - right.order || compareNames(left.mount_path, right.mount_path);
 }
 
-/** @param storages enabled ones in any order. @param mountOf what locate() answers for a storage. */
+/** @param storages enabled ones in any order, whose mount paths are places. @param mountOf what locate() answers for a storage. */
 export function createMountTable<Mount>(storages: readonly StorageRecord[], mountOf: (storage: StorageRecord) => Mount): MountTable<Mount> {
   const places = new PathTree<{ mountedAt: VirtualPath; mounts: Mount[]; turn: number }>();
   const mounts: { mountedAt: VirtualPath; mount: Mount }[] = [];
   const folders = new Map<string, Map<EntryName, VirtualFolder>>();
   for (const storage of storages.toSorted(byOrder)) {
-    const place = actualMountPath(storage.mount_path);
+    const place = mountPlace(storage.mount_path);
     const known = places.get(place);
     const mount = mountOf(storage);
     mounts.push({ mountedAt: place, mount });

@@ -643,6 +643,18 @@ describe('opening again', () => {
   });
 });
 
+it('a storage that can be mounted nowhere is alone in that, and its status says why', async () => {
+  const { mounts, statuses, errors, record } = setUp();
+  const byId = mounts.apply([
+    record({ _id: 1 }),
+    record({ _id: 2, mount_path: '/a/...balance' }),
+    record({ _id: 3, mount_path: '/...balance', disabled: true }),
+  ]);
+  const why = 'it cannot be mounted: using relative path is not allowed';
+  expect([[...byId.keys()], statuses, errors]).toEqual([[1], [[2, why]], [expect.objectContaining({ code: 'UNSAFE_PATH' })]]);
+  expect(await Promise.all([1, 2, 3].map((id) => mounts.reopen(id)))).toEqual(['work', why, 'disabled']);
+});
+
 it('an addition is shown as its driver keeps it, and not when it cannot be read', () => {
   const { mounts, mount, record } = setUp();
   mount(record({ _id: 1, addition: '{"store":5,"more":1}' }), record({ _id: 2, addition: 'broken' }), record({ _id: 3, addition: '[]' }));

@@ -1,7 +1,7 @@
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import type { VirtualPath } from '@wharf/paths';
+import { mountPlace, type VirtualPath } from '@wharf/paths';
 import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
@@ -164,7 +164,7 @@ export function createMounts(options: MountsOptions): Mounts {
       const mounts = new Map<number, Mount>();
       if (isClosed) return mounts;
       absent.clear();
-      const wanted = new Map(storages.map((storage) => [storage._id, connectionOf(storage)]));
+      const wanted = new Map(storages.map((storage) => [storage._id, unlessOdd(storage, connectionOf, absent, options)]));
       for (const id of [...connections.keys()]) if (!wanted.get(id)) replace(id, undefined);
       for (const [id, connection] of wanted) {
         if (!connection) continue;
@@ -210,6 +210,25 @@ export function createMounts(options: MountsOptions): Mounts {
       await Promise.allSettled(all.map((connection) => connection.close()));
     },
   };
+}
+
+/** What is odd about one storage is in no other's way. @returns undefined: `absent` tells why it is not mounted */
+function unlessOdd(
+  storage: StorageRecord,
+  connectionOf: (storage: StorageRecord) => Connection | undefined,
+  absent: Map<number, string>,
+  { onError, onStatus }: MountsOptions,
+): Connection | undefined {
+  try {
+    if (!storage.disabled) mountPlace(storage.mount_path);
+    return connectionOf(storage);
+  } catch (error) {
+    const status = `it cannot be mounted: ${AppError.is(error) ? error.message : 'internal error'}`;
+    absent.set(storage._id, status);
+    onError(error, storage);
+    if (storage.status !== status) onStatus(storage, status);
+    return undefined;
+  }
 }
 
 function createConnection(
