@@ -26,6 +26,8 @@ const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
 /** Below those that the system gives to whoever asks for any: a free one of those may be taken before its service runs. */
 const FREE_PORTS = { from: 12_000, to: 30_000 } as const;
+const GRPC_PORTS = { auth: 50_051, admin: 50_052, fs: 50_053, downloader: 50_054 } as const;
+const DATA_PORT = 50_063;
 const OPS_PORTS = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 } as const;
 
 if (process.argv.length > 2) {
@@ -100,15 +102,15 @@ async function startAll(): Promise<void> {
     WHARF_DOWNLOADER_ADDR: `${LOOPBACK}:${ports.downloader}`,
     WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
     WHARF_DATA_PORT: String(ports.data),
-    WHARF_OWN_ADDRESSES: ownAddresses().join(','),
+    WHARF_OWN_ADDRESSES: ownAddresses(ports).join(','),
     WHARF_SCRATCH_DIR: join(dataDir.path, 'scratch'),
     // All of them end together: nobody is left to turn to.
     WHARF_DRAIN_SECONDS: '0',
     WHARF_GRACE_SECONDS: String(SERVICE_STOP_SECONDS),
     WHARF_TOOLS_DIR: config.toolsDir ?? join(dataDir.path, 'downloads'),
   };
-  const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
-  await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(OPS_PORTS.auth) });
+  const ops = (port: number) => ({ WHARF_OPS_PORT: String(port) });
+  await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(ports.ops.auth) });
   // A store of this machine is for this machine: its only fs keeps the index in a file. It would be too much for the embedded store.
   const search = config.mongoUrl === undefined ? { WHARF_SEARCH_DIR: join(dataDir.path, 'search') } : {};
   await startService('fs', {
@@ -116,24 +118,23 @@ async function startAll(): Promise<void> {
     ...search,
     WHARF_DATA_DIR: dataDir.path,
     WHARF_GRPC_PORT: String(ports.fs),
-    ...ops(OPS_PORTS.fs),
+    ...ops(ports.ops.fs),
   });
   // After fs, which says what a first storage looks like.
-  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(OPS_PORTS.admin) });
+  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(ports.ops.admin) });
   await startService('downloader', {
     ...environment,
     WHARF_DATA_DIR: dataDir.path,
     WHARF_GRPC_PORT: String(ports.downloader),
-    ...ops(OPS_PORTS.downloader),
+    ...ops(ports.ops.downloader),
   });
   if (storeId !== undefined) await dataDir.keepStoreId(storeId);
-  await startService('api-gateway', { ...environment, ...ops(OPS_PORTS.gateway) });
+  await startService('api-gateway', { ...environment, WHARF_HTTP_PORT: String(ports.http), ...ops(ports.ops.gateway) });
 }
 
-/** Where nothing that people name may lead, beside what each service knows of its peers. Free ports are not known before they are taken. */
-function ownAddresses(): string[] {
-  const ops = config.opsPort === 0 ? [] : Object.values(OPS_PORTS).map((port) => `${config.bind}:${port}`);
-  return [...config.ownAddresses, ...(config.httpPort === 0 ? [] : [`${config.httpHost}:${config.httpPort}`]), ...ops];
+/** Where nothing that people name may lead, beside what each service knows of its peers. */
+function ownAddresses({ http, ops }: Ports): string[] {
+  return [...config.ownAddresses, `${config.httpHost}:${http}`, ...Object.values(ops).map((port) => `${config.bind}:${port}`)];
 }
 
 async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> {
@@ -150,24 +151,37 @@ async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> 
   }
 }
 
+type Ports = Awaited<ReturnType<typeof choosePorts>>;
+
 /** Services must know each other's ports before the first of them runs, so free ones are looked for here. */
 async function choosePorts() {
-  const standard = { auth: 50_051, admin: 50_052, fs: 50_053, downloader: 50_054, data: config.dataPort ?? 50_063 };
-  if (config.grpcPort !== 0) return standard;
-  const free = new Set<number>();
-  while (free.size < Object.keys(standard).length) {
-    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to);
-    if (await isFree(port)) free.add(port);
-  }
-  const [auth, admin, fs, downloader, data] = free;
-  return { auth, admin, fs, downloader, data: config.dataPort || data };
+  const taken = new Set<number>();
+  const free = async (host: string): Promise<number> => {
+    for (;;) {
+      const port = randomInt(FREE_PORTS.from, FREE_PORTS.to);
+      if (taken.has(port) || !(await isFree(port, host))) continue;
+      taken.add(port);
+      return port;
+    }
+  };
+  const each = async <Name extends string>(standard: Readonly<Record<Name, number>>, isAnyFree: boolean, host: string) => {
+    const ports: Record<Name, number> = { ...standard };
+    if (isAnyFree) for (const name in ports) ports[name] = await free(host);
+    return ports;
+  };
+  return {
+    ...(await each(GRPC_PORTS, config.grpcPort === 0, LOOPBACK)),
+    ...(await each({ data: config.dataPort ?? DATA_PORT }, config.dataPort === 0 || (config.grpcPort === 0 && !config.dataPort), LOOPBACK)),
+    ...(await each({ http: config.httpPort }, config.httpPort === 0, config.httpHost)),
+    ops: await each(OPS_PORTS, config.opsPort === 0, config.bind),
+  };
 }
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+function isFree(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, LOOPBACK, () => server.close(() => resolve(true)));
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
+    server.listen(port, host, () => server.close(() => resolve(true)));
   });
 }
 

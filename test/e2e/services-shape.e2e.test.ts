@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { at, httpRequest, login, makeTempDir, programFlags, type TempDir, waitFor } from '@wharf/harness';
@@ -53,6 +54,18 @@ describe.runIf(process.platform === 'linux')('the supervisor of the five service
       expect(commands.filter((command) => command?.includes(`packages/${name}/src/main.ts`))).toHaveLength(1);
     const admin = await login(supervisor.base, 'admin', PASSWORD);
     expect(at((await admin.post('/api/fs/list', { path: '/' })).data, 'total')).toBe(1);
+  });
+
+  test('tells each service where all of them listen, also at free ports, so that nothing that people name leads there', async () => {
+    const commands = await Promise.all(family.map(async (pid) => ({ pid, command: await commandOf(pid) })));
+    const places = [...supervisor.output().matchAll(/"opsPort":(\d+)/g)].map(([, port]) => `127.0.0.1:${port}`);
+    expect(places).toHaveLength(SERVICES.length);
+    for (const name of ['fs', 'downloader']) {
+      const pid = commands.find(({ command }) => command?.includes(`services/${name}/src/main.ts`))?.pid;
+      const environment = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+      const told = environment.find((each) => each.startsWith('WHARF_OWN_ADDRESSES='))?.replace(/^[^=]*=/, '');
+      expect(told?.split(',')).toEqual(expect.arrayContaining([...places, new URL(supervisor.base).host]));
+    }
   });
 
   test.each(['fs', 'embedded-mongo', 'api-gateway'])(
