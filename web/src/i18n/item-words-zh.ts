@@ -25,7 +25,10 @@ export const itemsZh: ItemWords = {
   video_thumb_pos: ['视频封面位置', '取视频画面的位置：秒数，或占总长的百分比。'],
   show_hidden: ['显示隐藏文件', '列出以点开头的文件。'],
   mkdir_perm: ['新文件夹权限', '八进制，再减去进程的 umask。'],
-  recycle_bin_path: ['回收文件夹', '同一文件系统上的文件夹，删除的内容移到其中。留空或“delete permanently”则直接删除。'],
+  recycle_bin_path: [
+    '回收文件夹',
+    '同一文件系统上的文件夹，删除的内容移到其中；最好选任何存储都不显示的文件夹：若在显示的文件夹中，能进入它的人都能看到删除的内容，无论原来有什么规则。留空或“delete permanently”则直接删除。',
+  ],
   bucket: ['存储桶'],
   endpoint: ['服务地址', '存储的地址，未写明时使用 https://。'],
   region: ['区域', '存储桶所在区域。留空则为 us-east-1。'],

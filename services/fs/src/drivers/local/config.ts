@@ -33,7 +33,7 @@ export const localConfigSchema = z.object({
   recycle_bin_path: stringItem({
     default: NO_RECYCLE_BIN,
     hostFolder: { unless: NO_RECYCLE_BIN },
-    help: `A folder on the same file system to which removed entries are moved. Empty or "${NO_RECYCLE_BIN}": they are deleted.`,
+    help: `A folder on the same file system to which removed entries are moved, best where no storage shows it: in a folder that is shown, whoever may look into it sees what is removed, whatever rules it had. Empty or "${NO_RECYCLE_BIN}": they are deleted.`,
   }),
 });
 
