@@ -187,3 +187,31 @@ it('a secret that a file leaves out stays as it is where it is another one since
   expect((await admin.listRules({}, replica.as())).content.find(({ path }) => path === '/kept')).toMatchObject({ password: 'new' });
   expect(await bring({ metas: [described] })).toBe('updated');
 });
+
+it('a token that a driver renews while its storage is written stays', async () => {
+  const { admin, models, kit } = replica;
+  const exported = await Array.fromAsync(admin.exportConfiguration({ passphrase: '' }, replica.as()));
+  const whole = JSON.parse(Buffer.concat(exported.map(({ document }) => document)).toString());
+  const storage = { mount_path: '/renewed', driver: 'Local', addition: { root_folder_path: '/x', token: 'old' } };
+  const bring = async (change: object) => {
+    const document = JSON.stringify({ ...whole, settings: [], users: [], metas: [], storages: [{ ...storage, ...change }] });
+    const { records } = await admin.importConfiguration({ document, passphrase: '', dry_run: false }, replica.as());
+    return records.find(({ name }) => name === '/renewed')?.outcome;
+  };
+  expect(await bring({})).toBe('created');
+  const addition = '{"root_folder_path":"/x","token":"new"}';
+  const update = models.storages.findOneAndUpdate.bind(models.storages) as unknown as (...given: unknown[]) => { lean(): unknown };
+  const renewing = vi.spyOn(models.storages, 'findOneAndUpdate').mockImplementationOnce(((...given: unknown[]) => ({
+    lean: async () => {
+      await models.storages.updateOne({ mount_path: '/renewed' }, { $set: { addition: seal(kit.keys.atRest, addition) } });
+      return update(...given).lean();
+    },
+  })) as never);
+  onTestFinished(() => renewing.mockRestore());
+  const described = { remark: 'of the file', addition: { root_folder_path: '/x' }, omitted: ['token'] };
+  expect(await bring(described)).toBe('failed');
+  const stored = async () => (await admin.listStorages({}, replica.as())).content.find(({ mount_path }) => mount_path === '/renewed');
+  expect(await stored()).toMatchObject({ addition, remark: '' });
+  expect(await bring(described)).toBe('updated');
+  expect(await stored()).toMatchObject({ addition: expect.stringContaining('"token":"new"'), remark: 'of the file' });
+});

@@ -110,10 +110,9 @@ async function open(parts: ImportParts, { plan, state }: Planned, call: Call, at
   const versions = new Map(state.storages.map((storage) => [storage.id, storage.version]));
   for (const { record, id, fields } of plan.storages)
     await attempt(record, async () => {
-      if (id !== undefined && (await storages.get(id)).version !== versions.get(id)) throw changedMeanwhile();
       const now = new Date(clock());
       const stored = id ?? (await insertWithId(counters, 'storages', 0, (free) => storages.insert(free, fields, now)));
-      toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now));
+      toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now, versions.get(id)));
     });
   return toStart;
 }
@@ -121,7 +120,7 @@ async function open(parts: ImportParts, { plan, state }: Planned, call: Call, at
 const refuse = () =>
   Promise.reject(new AppError('FAILED_PRECONDITION', 'not written: a rule of the file, which may guard it, could not be'));
 
-/** Its driver may have kept a new token, or somebody may have entered another password, which the file leaves out. */
+/** Somebody may have entered another password, which the file leaves out. */
 function changedMeanwhile(): AppError {
   return new AppError('STALE_VERSION', 'not written: what is here was changed since the import began, try again');
 }

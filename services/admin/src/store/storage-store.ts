@@ -12,8 +12,12 @@ export interface StorageStore {
   get(id: number): Promise<Storage>;
   /** False: the id is taken. @throws AppError RECORD_EXISTS: the mount path is taken */
   insert(id: number, fields: StorageFields, modified: Date): Promise<boolean>;
-  /** Replaces all fields of a storage of the same driver. @throws AppError RECORD_NOT_FOUND | RECORD_EXISTS */
-  replace(id: number, fields: StorageFields, modified: Date): Promise<Storage>;
+  /**
+   * Replaces all fields of a storage of the same driver.
+   *
+   * @param version only where it still has this one. @throws AppError RECORD_NOT_FOUND | RECORD_EXISTS | STALE_VERSION
+   */
+  replace(id: number, fields: StorageFields, modified: Date, version?: string): Promise<Storage>;
   /** Undefined: it was so already. @throws AppError RECORD_NOT_FOUND */
   setDisabled(id: number, disabled: boolean): Promise<Storage | undefined>;
   /** @throws AppError RECORD_NOT_FOUND */
@@ -61,13 +65,14 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
         return false;
       }
     },
-    async replace(id, fields, modified) {
+    async replace(id, fields, modified, version) {
+      const sameVersion = version === undefined ? {} : { addition: version };
       const change = { $set: toRecord(fields, modified) };
       const replaced = await storages
-        .findOneAndUpdate({ _id: id, driver: fields.driver }, change, { returnDocument: 'after' })
+        .findOneAndUpdate({ _id: id, driver: fields.driver, ...sameVersion }, change, { returnDocument: 'after' })
         .lean<StorageRecord>()
         .catch((error) => Promise.reject(isDuplicateKey(error) ? taken('update', fields.mount_path) : error));
-      if (!replaced) throw unknown();
+      if (!replaced) throw version !== undefined && (await storages.exists({ _id: id })) ? changedMeanwhile() : unknown();
       return fromRecord(replaced);
     },
     async setDisabled(id, disabled) {
@@ -103,6 +108,11 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
 
 function unknown(): AppError {
   return new AppError('RECORD_NOT_FOUND', 'failed get storage: record not found');
+}
+
+/** Its driver may have kept a new token, or somebody may have entered another password. */
+function changedMeanwhile(): AppError {
+  return new AppError('STALE_VERSION', 'not written: the storage was changed meanwhile, try again');
 }
 
 function taken(action: 'create' | 'update', mountPath: string): AppError {
