@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: names of groups, not placeholders
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { actor, type MemoryTree, openTree } from '../../testing/memory-tree.ts';
+import type { MemoryDriver } from '../../../drivers/memory/driver.ts';
+import { actor, type MemoryTree, mpath, openTree } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { createTestDriver } from '../../testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
@@ -24,6 +25,11 @@ async function textsIn(memory: MemoryTree, dir: string): Promise<Record<string, 
   for (const path of await memory.everything(dir)) texts[path.slice(dir.length + 1)] = await memory.textOf(path);
   return texts;
 }
+const isThere = (driver: MemoryDriver, path: string) =>
+  driver.stat(mpath(path)).then(
+    () => true,
+    () => false,
+  );
 async function filled(dir: string, ...names: string[]): Promise<MemoryTree> {
   const memory = await openStorages();
   for (const name of names) await memory.put(`${dir}/${name}`, name);
@@ -186,6 +192,27 @@ describe('renaming several entries', () => {
       expect(await memory.textOf('/x')).toBe('x');
     }
   });
+
+  it.each([[[]], [['rename', 'copy']]] as const)(
+    'that is undone leaves what somebody else has stored at a new name meanwhile, in a storage without %j',
+    async (without) => {
+      const driver = createTestDriver('Failing', without);
+      const memory = await openTree({ storages: [{ driver: 'Failing' }], drivers: [driver.definition] });
+      for (const name of ['x', 'y', 'z']) await memory.put(`/${name}`, name);
+      // By then the first two have their names.
+      const store = driver.storeOf();
+      driver.beforeCalls(async () => {
+        if (await isThere(store, '/y1')) {
+          driver.beforeCalls(async () => {});
+          await memory.put('/x1', 'of somebody else');
+          await memory.put('/z1', 'in the way');
+        }
+      });
+      const pairs: Pairs = ['x', 'y', 'z'].map((name) => [name, `${name}1`] as const);
+      expect((await refusalOf(batch(memory, '/', pairs)))[1]).toMatch(/1 of the entries did not get their names back/);
+      expect(await textsIn(memory, '')).toEqual({ x1: 'of somebody else', y: 'y', z: 'z', z1: 'in the way' });
+    },
+  );
 
   it('takes folders, but no mount point, neither away nor its name', async () => {
     const memory = await openTree({ storages: [{}, { mount_path: '/m' }] });

@@ -39,25 +39,25 @@ function counterOf(operation: Operation): (signal: AbortSignal) => Promise<numbe
 /**
  * Does work that writes so many bytes within the caller's quota; what is left of work that fails is counted later.
  *
- * @param work says whether it wrote them; nothing otherwise.
+ * @param work says what it wrote; undefined or false: nothing.
  * @param written what it wrote in the end, where that may be more: others change what is copied while it is added up.
  * @returns what `work` says. @throws AppError QUOTA_EXCEEDED before it begins
  */
-export async function withRoom(
+export async function withRoom<Done>(
   operation: Operation,
   bytes: () => Promise<number>,
-  work: () => Promise<boolean>,
+  work: () => Promise<Done>,
   written?: () => Promise<number>,
-): Promise<boolean> {
+): Promise<Done> {
   const { quotas } = operation.snapshot;
   if (!quotas.limits(operation.actor)) return work();
   const wanted = await bytes();
   const claim = await claimRoom(operation, wanted);
   try {
-    const isDone = await work();
-    const found = isDone && written ? await quotas.undisturbed(operation.actor, written) : wanted;
-    await (found === undefined ? claim.abandon() : claim.settle(isDone ? Math.max(wanted, found) : 0));
-    return isDone;
+    const done = await work();
+    const found = done && written ? await quotas.undisturbed(operation.actor, written) : wanted;
+    await (found === undefined ? claim.abandon() : claim.settle(done ? Math.max(wanted, found) : 0));
+    return done;
   } catch (error) {
     await claim.abandon();
     throw error;

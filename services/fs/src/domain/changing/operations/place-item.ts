@@ -32,12 +32,17 @@ export interface WhileRenamed {
  *
  * @param requireStill asked where the step took long and rights or rules are others by then: what it refuses is taken back. Absent: it goes back to the name
  * that it had
- * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
+ * @returns the entry at its new place; undefined when no storage can do it in one step: it is to be copied, and removed, piece by piece
  * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage and `requireStill` throw
  */
-export async function placeInOneStep(operation: Operation, item: Item, verb: Verb, requireStill?: RequireStill): Promise<boolean> {
+export async function placeInOneStep(
+  operation: Operation,
+  item: Item,
+  verb: Verb,
+  requireStill?: RequireStill,
+): Promise<Entry | undefined> {
   const { source, target, entry, from, to } = item;
-  if (from.mount.storage._id !== to.mount.storage._id) return false;
+  if (from.mount.storage._id !== to.mount.storage._id) return undefined;
   if (verb !== 'copy') return step(operation, item, verb, requireStill);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
@@ -52,6 +57,7 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
  * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
  * one at most: what is in a folder is not replaced by a new name.
  *
+ * @returns the file at its new name, or the folder where that was one step; undefined: that is not known, or `queue` took it over
  * @param how.queue takes over a large folder that is to be copied and removed. The rest is absent where it goes back to the name that it had
  * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage, `mayStill` and `requireStill` throw
  */
@@ -59,8 +65,9 @@ export async function renameItem(
   operation: Operation,
   item: Item,
   { queue, mayStill, requireStill }: { queue?: ((items: readonly Item[]) => Promise<void>) | undefined } & Partial<WhileRenamed> = {},
-): Promise<void> {
-  if (await placeInOneStep(operation, item, 'rename', requireStill)) return;
+): Promise<Entry | undefined> {
+  const placed = await placeInOneStep(operation, item, 'rename', requireStill);
+  if (placed) return placed;
   const { source, target, entry, from, to, conflict } = item;
   const { changes } = operation;
   const call = callOf(operation);
@@ -72,10 +79,14 @@ export async function renameItem(
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call))) return await queue([{ ...item, conflict: 'refuse' }]);
+    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call))) {
+      await queue([{ ...item, conflict: 'refuse' }]);
+      return undefined;
+    }
     const moved = await moveTree(here, entry, there, conflict, call, { onCopied, mayStill });
-    if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
-    for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
+    if (moved === undefined || here.driver !== there.driver) changes.entryChanged(source, target);
+    else for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
+    return moved;
   } catch (error) {
     changes.entryChanged(source, target);
     await operation.snapshot.quotas.uncounted([source, target], copiedBytes);
@@ -96,12 +107,12 @@ async function isFull({ driver, path }: Place, call: OwnCall): Promise<boolean> 
   return false;
 }
 
-async function step(operation: Operation, item: Item, verb: Verb, requireStill?: RequireStill): Promise<boolean> {
+async function step(operation: Operation, item: Item, verb: Verb, requireStill?: RequireStill): Promise<Entry | undefined> {
   const { changes } = operation;
   const { source, target, entry: looked, from, to, conflict } = item;
   const call = verb === 'copy' ? 'copy' : 'rename';
   const [here, there] = [await open(from), await open(to)];
-  if (!supports(here.driver, call)) return false;
+  if (!supports(here.driver, call)) return undefined;
   const changed = call === 'rename' ? [source, target] : [target];
   // One for both: the look for the folder may take long, too.
   const changeCall = changeCallOf(operation);
@@ -123,11 +134,11 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
-    return true;
+    return entry;
   } catch (error) {
     // Of what failed a part may be there, or gone.
     changes.entryChanged(...changed);
-    if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return false;
+    if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return undefined;
     throw named(error, baseName(target));
   }
 }

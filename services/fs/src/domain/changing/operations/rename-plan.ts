@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
+import { baseName, childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
+import { isUnchanged } from '../../../driver-contract/unchanged.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -73,23 +74,22 @@ async function takeSteps(
   steps: readonly Step[],
   queue: QueueItems | undefined,
 ): Promise<void> {
-  const done: Item[] = [];
+  const done: Renamed[] = [];
   const left: Item[] = [];
   try {
     for (const step of steps) {
       const item = itemOf(folder, step);
       const current = await mayStillRename(operation, now, item);
-      if (queue && !(await placeInOneStep(current, item, 'rename', whileRenamed(now, item).requireStill))) {
-        left.push(item);
-        continue;
-      }
-      if (!queue) await renameItem(current, item, whileRenamed(now, item));
-      done.push(item);
+      const entry = queue
+        ? await placeInOneStep(current, item, 'rename', whileRenamed(now, item).requireStill)
+        : await renameItem(current, item, whileRenamed(now, item));
+      if (queue && !entry) left.push(item);
+      else done.push({ item, entry });
     }
     if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
     for (const item of left) {
-      await renameItem(await mayStillRename(operation, now, item), item, whileRenamed(now, item));
-      done.push(item);
+      const entry = await renameItem(await mayStillRename(operation, now, item), item, whileRenamed(now, item));
+      done.push({ item, entry });
     }
   } catch (error) {
     const stuck = await undo(operation, done);
@@ -97,6 +97,13 @@ async function takeSteps(
     const { code, message } = AppError.from(error);
     throw new AppError(code, `${message}; ${stuck} of the entries did not get their names back`, { cause: error });
   }
+}
+
+/** An entry that has its new name. */
+interface Renamed {
+  readonly item: Item;
+  /** As it was there; undefined: nobody knows. */
+  readonly entry: Entry | undefined;
 }
 
 type Looked = Omit<Item, 'conflict'>;
@@ -230,19 +237,32 @@ function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
   };
 }
 
-/** @returns how many could not be undone */
-async function undo(operation: Operation, done: readonly Item[]): Promise<number> {
+/** What somebody else has put in the place of an entry since has its name, and stays. @returns how many could not be undone */
+async function undo(operation: Operation, done: readonly Renamed[]): Promise<number> {
   // The caller may be gone, or may no more; what was begun is put right all the same, however late its turn comes.
   const { renewed: _, ...lasting } = operation;
   const unhurried = { ...lasting, signal: new AbortController().signal };
+  /** What went back, by where it is: of a circle one goes on from there. */
+  const returned = new Map<VirtualPath, Entry | undefined>();
   let stuck = 0;
-  for (const item of done.toReversed()) {
+  for (const { item, entry } of done.toReversed()) {
     const back: Item = { ...item, source: item.target, target: item.source, from: item.to, to: item.from };
-    await renameItem(unhurried, back).catch(() => {
+    try {
+      const known = returned.has(back.source) ? returned.get(back.source) : entry;
+      if (known && (await isOther(unhurried, known, back))) throw nameTaken(baseName(back.source));
+      returned.set(back.target, await renameItem(unhurried, back));
+    } catch {
       stuck += 1;
-    });
+    }
   }
   return stuck;
+}
+
+/** Whether there is something else at a place by now, as far as its storage tells. */
+async function isOther(operation: Operation, known: Entry, { from }: Item): Promise<boolean> {
+  const { driver, path } = await open(from);
+  const now = await driver.stat(path, callOf(operation));
+  return known.isDirectory ? !now.isDirectory : !isUnchanged(known, now);
 }
 
 function placeIn({ located }: RenamedFolder, name: EntryName): Located<Mount> {
