@@ -1,6 +1,6 @@
 // `npm run services`: the five services as separate processes on this machine, and the store and the bus where none are named.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,6 +26,8 @@ const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
 /** Below those that the system gives to whoever asks for any: a free one of those may be taken before its service runs. */
 const FREE_PORTS = { from: 12_000, to: 30_000 } as const;
+/** More than one start takes. */
+const PORTS_EACH = 16;
 const GRPC_PORTS = { auth: 50_051, admin: 50_052, fs: 50_053, downloader: 50_054 } as const;
 const DATA_PORT = 50_063;
 const OPS_PORTS = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 } as const;
@@ -155,13 +157,14 @@ type Ports = Awaited<ReturnType<typeof choosePorts>>;
 
 /** Services must know each other's ports before the first of them runs, so free ones are looked for here. */
 async function choosePorts() {
-  const taken = new Set<number>();
+  const count = FREE_PORTS.to - FREE_PORTS.from;
+  // Others that start at the same time look elsewhere: what is free now is taken only when its service runs.
+  let last = process.pid * PORTS_EACH;
   const free = async (host: string): Promise<number> => {
     for (;;) {
-      const port = randomInt(FREE_PORTS.from, FREE_PORTS.to);
-      if (taken.has(port) || !(await isFree(port, host))) continue;
-      taken.add(port);
-      return port;
+      last += 1;
+      const port = FREE_PORTS.from + (last % count);
+      if (await isFree(port, host)) return port;
     }
   };
   const each = async <Name extends string>(standard: Readonly<Record<Name, number>>, isAnyFree: boolean, host: string) => {
