@@ -2,7 +2,7 @@ import { access, type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { AppError } from '@wharf/errors';
+import { AppError, systemCodeOf } from '@wharf/errors';
 import { ConfigError, connectStore, noteOfBackup, replaceFile } from '@wharf/service-kit';
 import { memberOf, memberWith, type TarMember, tarOf } from './tar.ts';
 
@@ -128,7 +128,7 @@ async function* noted(members: AsyncIterable<TarMember>, names: string[]): Async
 }
 
 async function openIfThere(place: string): Promise<FileHandle | undefined> {
-  return (await isThere(place)) ? open(place) : undefined;
+  return open(place).catch((error: unknown) => (systemCodeOf(error) === 'ENOENT' ? undefined : Promise.reject(error)));
 }
 
 function isThere(place: string): Promise<boolean> {

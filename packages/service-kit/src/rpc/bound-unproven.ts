@@ -40,7 +40,9 @@ export function boundUnproven(port: number, tokens: InternalTokens): () => void 
     const session = (message as { stream: ServerHttp2Stream }).stream.session as ServerHttp2Session | undefined;
     if (!session || known.has(session) || session.destroyed || session.socket.localPort !== port) return;
     known.add(session);
-    boundCalls(session, tokens, () => unproven.delete(peerOf(session.socket)));
+    // A session that has ended meanwhile has no socket.
+    const peer = peerOf(session.socket);
+    boundCalls(session, tokens, () => unproven.delete(peer));
   };
   subscribe(CONNECTED, connected);
   subscribe(BEGUN, begun);
