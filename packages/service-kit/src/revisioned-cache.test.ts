@@ -76,6 +76,14 @@ describe('revisioned cache', () => {
     expect([await cache.get(), source.loads]).toEqual(['two', 2]);
   });
 
+  it('data is read again where its counter goes back, as that of a store put back from a backup', async () => {
+    const { source, cache, change } = setUp();
+    change('two');
+    expect(await cache.get()).toBe('two');
+    Object.assign(source, { revision: 1, value: 'one', now: 5_000 });
+    expect([await cache.get(), source.loads]).toEqual(['one', 2]);
+  });
+
   it('the same data is the same value, however often it is loaded', async () => {
     let now = 0;
     const load = async () => ({ names: ['a', 'b'] });

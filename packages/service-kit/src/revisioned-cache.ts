@@ -51,12 +51,16 @@ export function createRevisionedCache<Data, Value>(options: {
     if (held?.revision === revision && isYounger(held.loadedAt, startedAt, RELOAD_MS)) return held;
     // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
+    const known = held;
+    /** By itself a counter goes back with a store that is put back. */
+    const findNewer = () => (held !== known && held && held.revision > revision ? held : undefined);
     const data = await options.load();
     // It was given up, and newer data read since: nothing is made of what is old.
-    if (held && held.revision > revision) return held;
+    const newer = findNewer();
+    if (newer) return newer;
     const before = held;
     const value = before && (await isSame(data, before.data)) ? before.value : await options.make(data);
-    return { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
+    return findNewer() ?? { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
   };
   const refresh = async (): Promise<Held<Data, Value>> => {
     const startedAt = clock();

@@ -68,15 +68,20 @@ export async function readByRulesOfNow<Answer>(
   call: Call,
   read: (reading: Reading, isAgain: boolean) => Promise<Answer>,
 ): Promise<Answer> {
-  for (let readings = 1; ; readings += 1) {
+  /** By itself: what it has read, which may be long, would stay in memory while the next reads it again. */
+  const readOnce = async (isAgain: boolean): Promise<{ readonly answer: Answer } | undefined> => {
     const beganAtMs = performance.now();
     const reading = await beginReading(context, call);
-    const answer = await read(reading, readings > 1);
-    if (performance.now() - beganAtMs < RENEW_MS) return answer;
+    const answer = await read(reading, isAgain);
+    if (performance.now() - beganAtMs < RENEW_MS) return { answer };
     const now = await context.configuration.knownSnapshot(call.revisions);
-    if (await areSameRules(now, reading.snapshot)) return answer;
-    if (readings === MAX_READINGS) throw busy();
+    return (await areSameRules(now, reading.snapshot)) ? { answer } : undefined;
+  };
+  for (let readings = 1; readings <= MAX_READINGS; readings += 1) {
+    const done = await readOnce(readings > 1);
+    if (done) return done.answer;
   }
+  throw busy();
 }
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */

@@ -22,9 +22,9 @@ import { SelectField } from '../pages/fields.tsx';
 import { Loaded } from '../pages/loaded.tsx';
 import { createWork } from '../pages/work.ts';
 import { Icon } from '../parts/icon.tsx';
-import { changeStorage } from './change-storage.ts';
+import { additionWith, changeStorage, createStorage, editedStorage, openedForm, itemsOf as parse } from './change-storage.ts';
 import { helpOf, ItemField, labelOf } from './item-field.tsx';
-import { firstValues, type Item, isSecret, missing, toInput, type Values, valuesFrom, withPresent } from './item-values.ts';
+import { type Item, isSecret, missing, type Values } from './item-values.ts';
 import { KeptSecret } from './kept-secret.tsx';
 import { missingOptions, type Option, valueIn, withValue } from './named-options.ts';
 import { ChoiceField, createOptions, OptionFields } from './option-fields.tsx';
@@ -54,18 +54,6 @@ const KINDS: Readonly<Record<string, { readonly icon: IconNode; readonly note: M
 /** Those that most look for come first. */
 const ORDER = Object.keys(KINDS);
 const placeOf = (name: string) => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
-
-const parse = (addition: string): Readonly<Record<string, unknown>> => {
-  try {
-    const value: unknown = JSON.parse(addition);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-};
-
-const additionWith = (items: readonly Item[], values: Values, saved: string) =>
-  JSON.stringify({ ...parse(saved), ...toInput(items, values) });
 
 /** A storage: which kind, where it appears, and what its driver wants to know. It can be tried before it is saved. */
 export function StorageDialog(props: { of: Storage | undefined; onSaved: () => void; onClose: () => void }): JSX.Element {
@@ -110,9 +98,9 @@ function Kinds(props: { of: readonly Driver[]; onChoose: (name: string) => void 
 function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: () => void; onClose: () => void }): JSX.Element {
   const { common, additional, config, options_by: chosenBy, options_in: optionItems } = props.driver;
   const saved = props.of;
-  const [frame, setFrame] = createSignal<Values>(saved ? valuesFrom(common, { ...saved }) : { ...firstValues(common), mount_path: '/' });
-  const opened: Values = saved ? valuesFrom(additional, parse(saved.addition)) : firstValues(additional);
-  const [own, setOwn] = createSignal<Values>(opened);
+  const opened = openedForm(props.driver, saved);
+  const [frame, setFrame] = createSignal(opened.frame);
+  const [own, setOwn] = createSignal(opened.own);
   const [template, setTemplate] = createSignal('');
   const addition = () => additionWith(additional, own(), saved?.addition ?? '{}');
   const options = createOptions({ driver: config.name, by: chosenBy, in: optionItems, values: own, addition });
@@ -123,10 +111,9 @@ function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: 
       frame()['mount_path'] !== '/',
   );
   const save = async () => {
-    const input = { ...toInput(common, frame()), mount_path: String(frame()['mount_path']), driver: config.name };
-    const onPresent = ({ addition: now }: Storage) => additionWith(additional, withPresent(additional, opened, own(), parse(now)), now);
-    if (saved) await changeStorage(saved.id, (present) => ({ ...input, addition: onPresent(present) }));
-    else await call('/api/admin/storage/create', { ...input, addition: addition() });
+    const values = { frame: frame(), own: own() };
+    if (saved) await changeStorage(saved.id, (present) => editedStorage(props.driver, opened, values, present));
+    else await createStorage(props.driver, values);
     props.onSaved();
   };
   const wanted = additional.filter(({ required, type }) => required && type !== 'bool');

@@ -12,9 +12,9 @@ export const updateRule =
   async (request: UpdateRuleRequest, { signal }: Pick<Call, 'signal'>): Promise<UpdateRuleResponse> => {
     const given = required(request.rule, 'rule');
     const pace = createPace(signal);
-    const fields = await parseRuleFields(given, pace);
     const all = await rules.list();
     const before = all.find(({ id }) => id === given.id);
+    const fields = await parseRuleFields(given, pace, before);
     await requireKnownUsers(fields, new Set([...(before?.read_users ?? []), ...(before?.write_users ?? [])]), findUsers);
     const takeRoom = await createRulesRoom(all, pace);
     takeRoom(fields, given.id);

@@ -6,6 +6,7 @@ const MAX_PATTERN_CHARS = 1_000;
 /** Instructions of a compiled pattern; each may be looked at for every character of a text. */
 const MAX_PROGRAM_SIZE = 300;
 const TOO_COMPLEX = 'the pattern is too complex';
+const TOO_COMPLEX_TOGETHER = 'with the patterns before it, it is too complex: all are looked for together';
 
 /** A line that cannot be used, and why. */
 export interface BadPattern {
@@ -49,7 +50,7 @@ function* lookAtPatterns(text: string, maxLines: number): Generator<undefined, B
 
 function whyNoPattern(line: string, isHuge: (line: string) => boolean): string | undefined {
   if (line.length > MAX_PATTERN_CHARS) return `a pattern may have ${MAX_PATTERN_CHARS} characters at most`;
-  if (isHuge(line)) return TOO_COMPLEX;
+  if (isHuge(line)) return createPatternBound()(line) ? TOO_COMPLEX : TOO_COMPLEX_TOGETHER;
   try {
     return RE2JS.compile(line).programSize() > MAX_PROGRAM_SIZE ? TOO_COMPLEX : undefined;
   } catch (error) {

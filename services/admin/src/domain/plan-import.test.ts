@@ -296,6 +296,21 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it('leaves a rule as it is whose patterns an earlier version took, and takes other changes of it', async () => {
+    const rules = [rule({ hide: '(?i)(?:[a-k]?[a-z0-9]){60}\n'.repeat(200), read_users: [] })];
+    const changed = await fileOf(state({ rules: rules.map((each) => ({ ...each, write: true })) }));
+    const outcomeOf = async (file: string, there: readonly Rule[]) =>
+      outcomes(await planImport(await readDocument(file), undefined, state({ rules: there }))).find(([kind]) => kind === 'rule');
+    expect(await outcomeOf(await fileOf(state({ rules })), rules)).toEqual(['rule', '/s3/room', 'unchanged', '']);
+    expect(await outcomeOf(changed, rules)).toEqual(['rule', '/s3/room', 'updated', '']);
+    expect(await outcomeOf(changed, [])).toEqual([
+      'rule',
+      '/s3/room',
+      'failed',
+      expect.stringContaining('too complex: all are looked for'),
+    ]);
+  });
+
   it('fails rules that all together have no room for', async () => {
     const long = 'x'.repeat(65_000);
     const texts = { readme: long, header: long };

@@ -244,7 +244,7 @@ async function decideRule(
   const isOmitted = omitted.includes('password');
   const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
-  const fields = await parseRuleFields({ ...rule, path, password: known ?? unknowablePassword() }, pace);
+  const fields = await parseRuleFields({ ...rule, path, password: known ?? unknowablePassword() }, pace, present);
   const readers = namesOf('read_users', fields.read_users);
   const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');

@@ -22,13 +22,18 @@ const MAX_SHADOWS_LENGTH = 8_192;
 const RULE_BYTES = 512;
 const USER_BYTES = 8;
 
-/** Reads what a client sent as a rule; others have their turn between its patterns. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH | CANCELLED */
-export async function parseRuleFields(given: RuleFields, pace: Pace): Promise<RuleFields> {
+/**
+ * Reads what a client sent as a rule; others have their turn between its patterns.
+ *
+ * @param before the rule that it takes the place of: its patterns may stay, also where an earlier version took more. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH |
+ * CANCELLED
+ */
+export async function parseRuleFields(given: RuleFields, pace: Pace, before?: Pick<RuleFields, 'hide'>): Promise<RuleFields> {
   const { password, p_sub, write, w_sub, hide, h_sub, readme, r_sub, header, header_sub, read_users_sub, write_users_sub } = given;
   const path = cleanPath(given.path, 'path');
   requireShort('password', password, MAX_PASSWORD_BYTES);
   for (const [field, text] of Object.entries({ hide, readme, header })) requireShort(field, text, MAX_TEXT_BYTES);
-  const bad = await findBadPatternInTurns(hide, MAX_HIDE_LINES, pace);
+  const bad = hide === before?.hide ? undefined : await findBadPatternInTurns(hide, MAX_HIDE_LINES, pace);
   if (bad) throw new AppError('INVALID_ARGUMENT', `${bad.line} is illegal: ${bad.reason}`, { details: { field: 'hide' } });
   return {
     ...{ path, password, p_sub, write, w_sub, hide, h_sub, readme, r_sub, header, header_sub },

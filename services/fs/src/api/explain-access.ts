@@ -29,9 +29,14 @@ const MAX_PATTERN_CHARS = 1_000;
 
 /** A rule has its path for itself, and a rule that is edited may move. */
 function withDraft({ records }: RuleBook, draft: RuleRecord): Promise<RuleBook> {
-  const lines = draft.hide.split('\n').filter((line) => line.trim() !== '');
+  const isStored = records.some(({ _id, hide }) => _id === draft._id && hide === draft.hide);
+  if (!isStored) requirePatterns(draft.hide);
+  return createRuleBookInTurns([...records.filter(({ _id, path }) => _id !== draft._id && path !== draft.path), draft]);
+}
+
+function requirePatterns(hide: string): void {
+  const lines = hide.split('\n').filter((line) => line.trim() !== '');
   const isHuge = createPatternBound();
   if (lines.length > MAX_PATTERNS || lines.some((line) => line.length > MAX_PATTERN_CHARS || isHuge(line)))
     throw new AppError('INVALID_ARGUMENT', 'hide: there are too many patterns, or one is too complex', { details: { field: 'hide' } });
-  return createRuleBookInTurns([...records.filter(({ _id, path }) => _id !== draft._id && path !== draft.path), draft]);
 }

@@ -5,7 +5,7 @@ import { connectStore } from '@wharf/service-kit';
 import { expect, it, vi } from 'vitest';
 import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 import { openStoreIndex } from './open-store-index.ts';
-import { file, path } from './plain-scan.ts';
+import { file, folder, path } from './plain-scan.ts';
 import { describeSearchIndex } from './search-index.suite.ts';
 
 async function openStore() {
@@ -69,6 +69,33 @@ it('what concerns many folders goes in many commands, between which the store an
   expect(await queued()).toBe(2);
   expect(await most(() => index.clear())).toBeLessThanOrEqual(500);
   expect(await models.indexFolders.countDocuments()).toBe(0);
+  await connection.close();
+  await close();
+});
+
+it('a change that the store ends half way leaves what is found again, and no folder at its new place without what it holds', async () => {
+  const { url, close } = await openStore();
+  const connection = await connectStore(url);
+  const models = modelsOf(connection);
+  const index = await createStoreSearchIndex(models);
+  await index.openFolder(path('/'), 9, 1);
+  await index.put(path('/'), [folder('a'), folder('b')], 1);
+  await index.put(path('/a'), [folder('top')], 1);
+  const inside = Array.from({ length: 400 }, (_, number) => ['', '/x', '/y'].map((each) => `/a/top/${number}${each}`)).flat();
+  await models.indexFolders.insertMany(inside.map((each, number) => ({ _id: `${number}`, path: each, depth: 5, queued: null })));
+
+  const real = models.indexFolders.bulkWrite.bind(models.indexFolders) as () => Promise<never>;
+  const write = vi.spyOn(models.indexFolders, 'bulkWrite').mockImplementationOnce(real).mockRejectedValueOnce(new Error('away'));
+  await expect(index.move(path('/a/top'), path('/b/new'))).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  write.mockRestore();
+  const there = (await models.indexFolders.find({ path: /^\/b\/new\// }).lean()).map((each) => each.path);
+  expect(there).toHaveLength(500);
+  expect(there.filter((each) => /\d$/.test(each) && !(there.includes(`${each}/x`) && there.includes(`${each}/y`)))).toEqual([]);
+
+  const removal = vi.spyOn(models.indexFolders, 'deleteMany').mockRejectedValueOnce(new Error('away'));
+  await expect(index.remove(path('/'), [folder('a').name])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  removal.mockRestore();
+  expect([...(await index.children(path('/'))).keys()]).toEqual(['a', 'b']);
   await connection.close();
   await close();
 });

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
+import { isUnchanged } from '../unchanged.ts';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
 
@@ -157,6 +158,8 @@ export function renameRules(rule: Rule): void {
     await driver.makeDirectory(at('/d'));
     const after = await driver.rename(at('/a'), at('/d/b'), { overwrite: false });
     expect(after).toMatchObject({ name: 'b', sizeBytes: before.sizeBytes, modifiedAt: before.modifiedAt });
+    // By that a move that is taken back is told from what somebody else has stored since.
+    expect(isUnchanged(after, await driver.stat(at('/d/b')))).toBe(true);
     expect(await textOf(driver, '/d/b')).toBe('hello');
     await refuses('ENTRY_NOT_FOUND', driver.stat(at('/a')));
   });

@@ -66,3 +66,31 @@ it('what concerns many folders gives others their turn', () => {
   expect(run(operations.settleAll({ place: path('/other'), without: [path('/other/new/1')] })).turns).toBeGreaterThan(3);
   expect(pathsWhere('queued IS NOT NULL')).toEqual(['/', '/a', '/a/top-2', '/other/new/1']);
 });
+
+it('a move that a crash ends half way has what a folder holds at its new place before the folder itself: who lists that later finds nothing missing', () => {
+  operations.openFolder(path('/'), 9, 1);
+  run(operations.put(path('/'), [folder('a'), folder('other')], 1));
+  run(operations.put(path('/a'), [folder('top')], 1));
+  for (let number = 0; number < STEP_ENTRIES; number += 1)
+    for (const each of ['', '/x', '/y']) operations.openFolder(path(`/a/top/${number}${each}`), 5, 1);
+
+  const steps = operations.move(path('/a/top'), path('/other/new'));
+  steps.next();
+  const there = pathsWhere(IN_SUBTREE, ...subtree(path('/other/new')));
+  expect(there.length).toBeGreaterThan(STEP_ENTRIES / 2);
+  expect(there.filter((each) => /\d$/.test(each)).filter((each) => !there.includes(`${each}/x`) || !there.includes(`${each}/y`))).toEqual(
+    [],
+  );
+});
+
+it('a removal that a crash ends half way is found again by the entry', () => {
+  operations.openFolder(path('/'), 9, 1);
+  run(operations.put(path('/'), [folder('a')], 1));
+  for (let number = 0; number < 3; number += 1) operations.openFolder(path(`/a/${number}`), 5, 1);
+  const steps = operations.remove(path('/'), [folder('a').name]);
+  steps.next();
+  expect(pathsWhere(IN_SUBTREE, ...subtree(path('/a')))).not.toEqual([]);
+  expect([...operations.children(path('/')).keys()]).toEqual(['a']);
+  run(operations.remove(path('/'), [folder('a').name]));
+  expect([pathsWhere('TRUE'), [...operations.children(path('/')).keys()]]).toEqual([['/'], []]);
+});

@@ -57,9 +57,10 @@ export function createIndexOperations({ writer }: IndexFile) {
     *remove(directory: VirtualPath, names: readonly EntryName[]): Steps<void> {
       const folder = folderAt(directory);
       for (const [position, name] of names.entries()) {
+        yield* dropTree(childPath(directory, name));
+        // Last: by it, what a crash has left is found, and removed.
         const entry = folder && sql.first('SELECT id FROM entries WHERE folder = ? AND name = ?', folder.id, name);
         if (entry) dropEntry(numberAt(entry, 0));
-        yield* dropTree(childPath(directory, name));
         if (position % STEP_ENTRIES === STEP_ENTRIES - 1) yield;
       }
     },
@@ -72,7 +73,8 @@ export function createIndexOperations({ writer }: IndexFile) {
       const entry = sql.first(find, oldParent.id, oldName);
       if (!entry || numberAt(entry, 1) !== 1 || sql.first(find, newParent.id, newName)) return false;
       yield* dropTree(to);
-      // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it.
+      // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it. Each of the others after all that it
+      // holds: a folder that is at the new place is not read again.
       const place = ({ id, path }: { id: number; path: VirtualPath }) =>
         sql.run('UPDATE folders SET path = ? WHERE id = ?', to + path.slice(from.length), id);
       for (const folders of foldersBelow(from)) {

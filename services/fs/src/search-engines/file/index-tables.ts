@@ -45,11 +45,12 @@ export function createIndexTables(sql: Statements) {
       yield;
     }
   }
-  /** The folders below one, some at a time. */
+  /** The folders below one, some at a time: what is in a folder comes before it. */
   function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath }>> {
     const [, start, end] = subtree(path);
-    for (let last = start; ; ) {
-      const rows = sql.all('SELECT id, path FROM folders WHERE path > ? AND path < ? ORDER BY path LIMIT ?', last, end, STEP_ENTRIES);
+    for (let last: string = end; ; ) {
+      const find = 'SELECT id, path FROM folders WHERE path > ? AND path < ? ORDER BY path DESC LIMIT ?';
+      const rows = sql.all(find, start, last, STEP_ENTRIES);
       yield rows.map((row) => ({ id: numberAt(row, 0), path: pathAt(row, 1) }));
       if (rows.length < STEP_ENTRIES) return;
       last = pathAt(rows.at(-1) ?? [], 1);

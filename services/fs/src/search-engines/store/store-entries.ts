@@ -55,8 +55,9 @@ export function createStoreEntries(
     async remove(directory, names) {
       const folder = await folderAt(directory);
       for (const batch of batches(names)) {
-        if (folder) await entries.deleteMany({ _id: { $in: batch.map((name) => idOf(folder._id, name)) } });
         await dropTrees(batch.map((name) => childPath(directory, name)));
+        // Last: by them, what a crash has left is found, and removed.
+        if (folder) await entries.deleteMany({ _id: { $in: batch.map((name) => idOf(folder._id, name)) } });
       }
     },
     async move(from, to) {
@@ -69,11 +70,16 @@ export function createStoreEntries(
       const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
       await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
-      // removed with it.
+      // removed with it. Each of the others is moved after all that it holds: a folder that is at the new place is not read again.
       const placed = ({ _id, path }: Folder) => ({
         updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length) } } },
       });
-      for await (const inside of foldersBelow(from)) await folders.bulkWrite(inside.map(placed));
+      for (;;) {
+        // From the end each time: another replica may put folders there meanwhile.
+        const { value: inside } = await foldersBelow(from).next();
+        if (!inside) break;
+        await folders.bulkWrite(inside.map(placed));
+      }
       await folders.bulkWrite([placed(moved)]);
       await entries.deleteOne({ _id: before._id });
       return true;

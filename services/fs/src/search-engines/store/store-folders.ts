@@ -12,7 +12,10 @@ export type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
 export interface StoreFolders {
   folderAt(path: VirtualPath): Promise<Folder | undefined>;
   addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
-  /** The folders below one, some at a time: a command that goes through hundreds of thousands keeps all others waiting in the built-in store. */
+  /**
+   * The folders below one, some at a time: a command that goes through hundreds of thousands keeps all others waiting in the built-in store. What is in a folder comes
+   * before it.
+   */
   foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]>;
   /** Takes folders away with all that is below them. */
   dropTrees(paths: readonly VirtualPath[]): Promise<void>;
@@ -38,22 +41,22 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
   };
   async function* foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]> {
     const { $gte: start, $lt: end } = within(path === '/' ? '' : path);
-    for (let last = start; ; ) {
+    for (let last = end; ; ) {
       const found = await folders
-        .find({ path: { $gt: last, $lt: end } }, { path: 1 })
-        .sort({ path: 1 })
+        .find({ path: { $gt: start, $lt: last } }, { path: 1 })
+        .sort({ path: -1 })
         .limit(BATCH)
         .lean<Folder[]>();
       if (found.length > 0) yield found;
       if (found.length < BATCH) return;
-      last = found.at(-1)?.path ?? end;
+      last = found.at(-1)?.path ?? start;
     }
   }
   /** Queues a folder and all below it, or takes them off the queue. */
   const queueTree = async (path: VirtualPath, queued: number | null, which: Readonly<Record<string, unknown>>): Promise<void> => {
     await folders.updateOne({ ...which, path }, { $set: { queued } });
     for await (const some of foldersBelow(path)) {
-      const [first, last] = [some[0], some.at(-1)];
+      const [first, last] = [some.at(-1), some[0]];
       if (first && last) await folders.updateMany({ ...which, path: { $gte: first.path, $lte: last.path } }, { $set: { queued } });
     }
   };
