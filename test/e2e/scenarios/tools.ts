@@ -5,10 +5,11 @@ import {
   isAvailable,
   type Missing,
   startAria2,
+  startHttpServer,
   startQbittorrent,
   startTransmission,
 } from '@wharf/harness';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { dataOf } from '../support/people.ts';
 import { withSettings } from '../support/settings.ts';
 import type { World } from '../support/world.ts';
@@ -63,7 +64,7 @@ const ALL_SETTINGS = ['rpcdl_uri', 'rpcdl_secret', 'torrent_url', 'torrent_seedt
 
 /** Download tools are real programs, and are asked before anything about them is stored. */
 export function tools(world: World): void {
-  const { admin, base } = world;
+  const { admin } = world;
   const savedValue = async (key: string) => at(await dataOf(admin, `/api/admin/setting/get?key=${key}`), 'value');
   const restored = async (use: () => Promise<void>) => {
     const items = await dataOf(admin, `/api/admin/setting/get?keys=${ALL_SETTINGS.join(',')}`);
@@ -115,7 +116,9 @@ export function tools(world: World): void {
       const nobody = await tryAt(`http://localhost:${await freePort()}/`);
       expect(nobody).toMatchObject({ code: 500, data: null });
       expect(nobody.message).toMatch(/refuses connections$/);
-      expect((await tryAt(`${base}/jsonrpc`)).message).toMatch(/what answers there is not /);
+      const other = await startHttpServer((_request, response) => void response.end('{"code":404}'));
+      onTestFinished(() => other.stop());
+      expect((await tryAt(`${other.url}/jsonrpc`)).message).toMatch(/what answers there is not /);
       expect((await tryAt('http://169.254.169.254/')).message).toMatch(/must not be reached/);
       expect(await tryAt('nowhere:1')).toMatchObject({ code: 500, data: null });
       expect(await savedValue(key)).toBe(before);
