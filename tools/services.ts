@@ -190,21 +190,37 @@ function isFree(port: number, host: string): Promise<boolean> {
 
 /** Starts the store or the bus and answers the address from its line `ready <url>`. */
 async function startEngine(name: string, args: readonly string[], environment: Record<string, string>): Promise<string> {
-  const line = await start(name, [`packages/${name}/src/main.ts`, ...args], environment, (text) => text.startsWith('ready '));
-  return line.slice('ready '.length).trim();
+  let address = '';
+  await start(name, [`packages/${name}/src/main.ts`, ...args], environment, (child, ready) =>
+    onLines(child, (line) => {
+      if (!line.startsWith('ready ')) return console.log(line);
+      address = line.slice('ready '.length).trim();
+      ready();
+    }),
+  );
+  return address;
 }
 
+/** A service tells us when it answers: what it logs of that depends on `WHARF_LOG_LEVEL`. */
 async function startService(name: string, environment: Record<string, string>): Promise<void> {
-  await start(name, [`services/${name}/src/main.ts`], environment, (text) => text.includes('"msg":"listening"'));
+  await start(name, [`services/${name}/src/main.ts`], environment, (child, ready) => {
+    onLines(child, (line) => console.log(line));
+    child.once('message', ready);
+  });
 }
 
-/** Starts a process; resolves with the line that says it is ready, which it prints on standard output like everything else. */
+function onLines({ stdout }: ChildProcess, take: (line: string) => void): void {
+  if (!stdout) throw new Error('a process has no output');
+  createInterface({ input: stdout }).on('line', take);
+}
+
+/** Starts a process; resolves when `listen` has heard that it is ready. */
 function start(
   name: string,
   args: readonly string[],
   environment: Record<string, string>,
-  isReady: (line: string) => boolean,
-): Promise<string> {
+  listen: (child: ChildProcess, ready: () => void) => void,
+): Promise<void> {
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, ...environment },
@@ -221,13 +237,9 @@ function start(
       console.error(`services: ${name} ended with ${signal ?? code}; stopping the others`);
       void stop(1);
     });
-    if (!child.stdout) return reject(new Error(`${name} has no output`));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const ready = isReady(line);
-      if (!line.startsWith('ready ')) console.log(line);
-      if (!ready) return;
+    listen(child, () => {
       clearTimeout(limit);
-      resolve(line);
+      resolve();
     });
   });
 }

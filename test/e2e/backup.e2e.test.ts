@@ -101,7 +101,7 @@ describe.each([
     );
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await readdir(dir)).toSorted()).toEqual(['data', 'files', 'wharf.tar']);
-    expect((await readdir(dataDir, { recursive: true })).filter((name) => name.includes('backup'))).toEqual([]);
+    expect((await readdir(dataDir, { recursive: true })).filter((name) => name.includes('backup'))).toEqual(['backup.lock']);
     await wharf.stop();
 
     await unpack(file, restored);

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { at, httpRequest, login, makeTempDir, programFlags, type TempDir, waitFor } from '@wharf/harness';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { commandOf, descendantsOf } from './support/process-memory.ts';
 import { BARE_ENVIRONMENT, ROOT, runProgram } from './support/program.ts';
 
@@ -111,18 +111,36 @@ test('the supervisor with an argument says that it takes none, and starts nothin
   expect(stdout).toBe('');
 });
 
+test('the supervisor starts all of them though nothing is logged', async () => {
+  const folder = await makeTempDir('supervisor');
+  onTestFinished(() => folder.remove());
+  const child = spawn(process.execPath, [...programFlags(), 'tools/services.ts'], {
+    cwd: ROOT,
+    env: { ...environmentIn(folder.path), WHARF_LOG_LEVEL: 'silent' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const said: unknown[] = [];
+  child.on('message', (message) => {
+    said.push(message);
+    child.kill('SIGTERM');
+  });
+  expect([await once(child, 'exit'), said]).toEqual([[0, null], ['listening']]);
+});
+
+const environmentIn = (folder: string) => ({
+  ...BARE_ENVIRONMENT,
+  WHARF_DATA_DIR: join(folder, 'data'),
+  WHARF_ADMIN_PASSWORD: PASSWORD,
+  WHARF_HTTP_PORT: '0',
+  WHARF_GRPC_PORT: '0',
+  WHARF_DATA_PORT: '0',
+  WHARF_OPS_PORT: '0',
+});
+
 async function startSupervisor(folder: string): Promise<Supervisor> {
   const child = spawn(process.execPath, [...programFlags(), 'tools/services.ts'], {
     cwd: ROOT,
-    env: {
-      ...BARE_ENVIRONMENT,
-      WHARF_DATA_DIR: join(folder, 'data'),
-      WHARF_ADMIN_PASSWORD: PASSWORD,
-      WHARF_HTTP_PORT: '0',
-      WHARF_GRPC_PORT: '0',
-      WHARF_DATA_PORT: '0',
-      WHARF_OPS_PORT: '0',
-    },
+    env: environmentIn(folder),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -54,6 +54,9 @@ const shown = { flag: PUBLIC } as const;
 const secret = { isSecret: true } as const;
 const NOT_OFFERED = 'Not part of this version: stays off.';
 
+/** So long at most a finished torrent stays in its tool, in minutes: some 1,900 years. The time of its end must be one that a date can be. */
+export const MAX_SEED_MINUTES = 1_000_000_000;
+
 const site: readonly Row[] = [
   // The level of the HTTP API: SDKs take three bare numbers and choose their routes by them.
   ['version', 'v4.2.0', 'string', { flag: READ_ONLY }],

@@ -112,6 +112,8 @@ export async function runService<Config extends ProcessConfig>(options: {
         : undefined;
     const ops = await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
     logger.info({ url: http?.url, grpcPort: grpc?.port, opsPort: ops.port }, 'listening');
+    // `tools/services.ts` waits for this before it starts the next one.
+    process.send?.('listening');
     return async (isFailing) => {
       const { listenMs, servingMs } = stopTimes(config, isFailing);
       kit.readiness.drain();

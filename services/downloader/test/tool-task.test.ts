@@ -32,6 +32,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   const queued: string[] = [];
   /** What was said of seeds. */
   const seeding: string[] = [];
+  const removals: (Date | undefined)[] = [];
   let onQueue = async () => {};
   let onAdd = async () => {};
   let onBegin = async () => {};
@@ -80,7 +81,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       working: { require: async () => {}, notWorking: () => [] },
       seeds: {
         init: async () => {},
-        add: async ({ toolId }) => void seeding.push(`add ${toolId}`),
+        async add({ toolId, removeAt }) {
+          seeding.push(`add ${toolId}`);
+          removals.push(removeAt);
+        },
         giveUp: async ({ toolId }) => void seeding.push(`give up ${toolId}`),
         async takeBack(taskId) {
           seeding.push(`take back ${taskId}`);
@@ -124,6 +128,8 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     known,
     queued,
     seeding,
+    /** When what was left in the tool is to go. */
+    removals,
     tool,
     saved: () => saved,
     folder: toolFolder(dir.path, 'aria2', 'task-1').path,
@@ -309,6 +315,15 @@ it.each([0, 10])('a download whose results wait for room asks nothing of its too
   expect(queued).toEqual(['film']);
   await drop();
   expect([[...known.keys()], seeding.at(-1)]).toEqual([['id-1'], 'end task-1']);
+});
+
+it('a seed time beyond what a date can be, as an earlier version stored it, is the longest that is taken now', async () => {
+  const { queued, removals, run, folder } = openDownload(true, 999_999_999_999_999);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  expect(queued).toEqual(['film']);
+  expect(removals.map((date) => date?.toISOString().slice(0, 2))).toEqual(['39']);
 });
 
 it('who is refused by the tool before anything is begun leaves nothing to be looked for there', async () => {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError, systemCodeOf } from '@wharf/errors';
 import { ConfigError, connectStore, noteOfBackup, replaceFile } from '@wharf/service-kit';
+import { lockBackups } from './backup-lock.ts';
 import { memberOf, memberWith, type TarMember, tarOf } from './tar.ts';
 
 const STORE = 'store';
@@ -59,11 +60,13 @@ export async function tellBackup({ dataDir, filesDir, mongoUrl, secret }: Backup
  * The store comes before all that it knows of: that has been written before.
  *
  * @returns the names of what is in it
- * @throws AppError FAILED_PRECONDITION when there is no data folder, or its store cannot be opened
+ * @throws AppError FAILED_PRECONDITION when there is no data folder, another backup of it is being made, or its store cannot be opened
  */
 async function backUp(dataDir: string, file: string): Promise<string[]> {
   if (!(await isThere(join(dataDir, STORE, 'store.sqlite'))))
     throw new AppError('FAILED_PRECONDITION', `there is no Wharf in ${dataDir}; WHARF_DATA_DIR names the folder of its data`);
+  // The copies have names that the store knows.
+  using _lock = await lockBackups(dataDir);
   const names: string[] = [];
   await replaceFile(file, tarOf(noted(membersOf(dataDir), names)));
   return names;

@@ -1,14 +1,15 @@
-import type { SettingDefinition } from '@wharf/models';
+import { MAX_SEED_MINUTES, type SettingDefinition } from '@wharf/models';
 import { parseJson } from '@wharf/pace';
 import { findBadPattern } from './pattern-lines.ts';
 import { storedKeyOf } from './setting-items.ts';
 
 /** More patterns than this are not used for masking (service-kit). */
 const MAX_PRIVACY_PATTERNS = 50;
-const INTEGER_KEYS = /_depth$|_seedtime$/;
+const INTEGER_KEYS = /_depth$/;
 const COUNT_KEYS = /_threads_num$/;
 /** Beyond some ten thousand years the time of a link is no longer one that is read. */
 const MAX_LINK_HOURS = 100_000_000;
+const NO_INTEGER = 'must be an integer';
 /** Stands for ourselves when an address is looked at. */
 const OURSELVES = 'http://ourselves.invalid/';
 
@@ -33,6 +34,8 @@ const HOOKS: Readonly<Record<string, Hook>> = {
   favicon: (value) => (isWebAddress(value, OURSELVES) ? undefined : 'must be an http or https address, or a path'),
   rpcdl_uri: requireWebAddress,
   torrent_url: requireWebAddress,
+  torrent_seedtime: requireSeedTime,
+  transmission_seedtime: requireSeedTime,
   transmission_uri: requireWebAddress,
 };
 
@@ -45,12 +48,20 @@ export function findProblem(definition: SettingDefinition, value: string): strin
   if (definition.type === 'bool') return value === 'true' || value === 'false' ? undefined : 'must be true or false';
   if (definition.type !== 'number') return undefined;
   if (COUNT_KEYS.test(definition.key)) return /^0*[1-9]\d{0,2}$/.test(value.trim()) ? undefined : 'must be a number from 1 to 999';
-  if (INTEGER_KEYS.test(definition.key)) return /^[+-]?\d{1,15}$/.test(value.trim()) ? undefined : 'must be an integer';
+  if (INTEGER_KEYS.test(definition.key)) return /^[+-]?\d{1,15}$/.test(value.trim()) ? undefined : NO_INTEGER;
   return isNumber(value) ? undefined : 'must be a number';
 }
 
 function isNumber(value: string): boolean {
   return value.trim() !== '' && Number.isFinite(Number(value));
+}
+
+/** Less than 0 never removes. */
+function requireSeedTime(value: string): string | undefined {
+  if (!/^[+-]?\d+$/.test(value.trim())) return NO_INTEGER;
+  return Math.abs(Number(value)) <= MAX_SEED_MINUTES
+    ? undefined
+    : `must be a number of minutes, ${MAX_SEED_MINUTES} at most; less than 0 never removes`;
 }
 
 /** Empty: the tool is not used. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isMissing } from '@wharf/held-folders';
+import { MAX_SEED_MINUTES } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
 import { postponed, type TaskCreator, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
@@ -99,7 +100,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         run.logger.warn({ err: error, tool: tool.name }, 'a download that is complete is taken out of its tool later');
       }
     }
-    const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS);
+    const removeAt = minutes < 0 ? undefined : new Date(kit.clock() + Math.min(minutes, MAX_SEED_MINUTES) * MINUTE_MS);
     await seeds.add({ taskId: run.id, tool: tool.name, toolId, toolsDir, removeAt });
   };
 
