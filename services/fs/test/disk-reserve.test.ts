@@ -136,9 +136,9 @@ describe.runIf(mounts)('the disk of the data folder keeps what others need of it
 
   it('where thumbnails are made that others have no room for', async () => {
     const cache = createThumbnailCache(join(disk, 'folder'));
-    for (let index = 0; index < 6; index += 1) await cache.write(String(index), Buffer.alloc(EACH_MIB * MIB, 1));
+    for (let index = 0; index < 6 * EACH_MIB; index += 1) await cache.write(String(index), Buffer.alloc(MIB, 1));
     await expectReserve();
-    expect(await cache.read('0')).toHaveLength(EACH_MIB * MIB);
+    expect(await cache.read('0')).toHaveLength(MIB);
   });
 
   it('where contents of unknown size come at the same time', async () => {
