@@ -280,6 +280,36 @@ describe('a build', () => {
     await world.finds('', ['/d', '/d/new', '/d/old']);
   });
 
+  it('loses nothing of a folder that gets another name while folders below it are read', async () => {
+    const driver = createTestDriver('Plain', ['listNames', 'statMany'], { no_cache: true });
+    let renamed = false;
+    let told = false;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async settle(paths) {
+        await index.settle(paths);
+        // What is in it is queued.
+        if (paths.includes(vpath('/old/inner')) && !renamed) {
+          renamed = true;
+          await driver.storeOf().rename(mpath('/old'), mpath('/new'), { overwrite: false });
+        }
+      },
+      async remove(...asked) {
+        await index.remove(...asked);
+        if (renamed && !told) {
+          told = true;
+          world.keeper.noteMove(vpath('/old'), vpath('/new'));
+        }
+      },
+    });
+    const world = await open({ around, tree: { storages: [{ mount_path: '/', driver: 'Plain' }], drivers: [driver.definition] } });
+    for (const path of ['/old/inner/a/one', '/old/inner/b/two'])
+      await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    await world.build();
+    world.keeper.wake();
+    await world.finds('', ['/new', '/new/inner', '/new/inner/a', '/new/inner/a/one', '/new/inner/b', '/new/inner/b/two']);
+  });
+
   it('leaves out what no path leads to: a name too deep to be asked for', async () => {
     const deep = createTestDriver('Deep', ['listNames', 'statMany']);
     const storages = [{ mount_path: '/deep/inside', driver: 'Deep' }, { mount_path: '/good' }];

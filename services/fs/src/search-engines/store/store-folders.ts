@@ -11,6 +11,8 @@ export type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
 /** The folders of the index, and which of them are still to be indexed. */
 export interface StoreFolders {
   folderAt(path: VirtualPath): Promise<Folder | undefined>;
+  /** The folder of this id, wherever it is now. */
+  folderOf(id: string): Promise<Folder | undefined>;
   addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
   /** The folders below one, some at a time: a command that goes through hundreds of thousands keeps all others waiting in the built-in store. */
   foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]>;
@@ -21,6 +23,7 @@ export interface StoreFolders {
 
 export function createStoreFolders({ indexFolders: folders, indexEntries: entries }: Models): StoreFolders {
   const folderAt = async (path: VirtualPath): Promise<Folder | undefined> => (await folders.findOne({ path }).lean<Folder>()) ?? undefined;
+  const folderOf = async (id: string): Promise<Folder | undefined> => (await folders.findById(id).lean<Folder>()) ?? undefined;
   const addFolders = async (wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>) => {
     for (const batch of batches(wanted))
       await ignoreDuplicates(
@@ -77,6 +80,7 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
   };
   return {
     folderAt,
+    folderOf,
     addFolders,
     foldersBelow,
     dropTrees,
