@@ -203,6 +203,25 @@ describe('a build', () => {
     expect(await world.found('file')).toEqual(['/good/a/b/c/file']);
   });
 
+  it.each([
+    [
+      'cannot be read',
+      async () => {
+        throw new AppError('STORAGE_UNAVAILABLE', 'not today');
+      },
+    ],
+    ['does not answer', () => new Promise<void>(() => undefined)],
+  ])('goes on in storages that are mounted below one that %s at all, and below its folders', async (_, answer) => {
+    const driver = createTestDriver('Away', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/', driver: 'Away' }, { mount_path: '/good' }, { mount_path: '/deep/other' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] }, standsAfterMs: 1 });
+    await world.memory.put('/good/file');
+    await world.memory.put('/deep/other/file');
+    driver.beforeCalls(answer);
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('', ['/deep', '/deep/other', '/deep/other/file', '/good', '/good/file']);
+  });
+
   it('reads nothing of a storage that is gone, and ends without it', async () => {
     const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];

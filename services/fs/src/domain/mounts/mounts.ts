@@ -15,7 +15,8 @@ import { createOpener, type Opener } from './opener.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
-const WORKING = 'work';
+/** The status of a storage that is open. */
+export const WORKING = 'work';
 /** The status of a storage that an admin switched off. */
 const DISABLED = 'disabled';
 

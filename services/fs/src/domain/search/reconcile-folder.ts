@@ -53,6 +53,7 @@ export class FolderUnreadable extends Error {
  * @returns how many entries the folder has. @throws FolderUnreadable; AppError of the index
  */
 export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<number> {
+  await putMounted(walk, path);
   const contents = await contentsOf(walk, path, true);
   if (contents !== 'long') return reconcile(walk, path, contents);
   return longFolders.run({ signal: walk.signal }, async () => {
@@ -63,11 +64,11 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
 }
 
 async function reconcile(walk: IndexWalk, path: VirtualPath, contents: Contents | undefined): Promise<number> {
-  const { index, scope, generation, signal, snapshot } = walk;
+  const { index, signal } = walk;
   if (!contents) return dropGone(walk, path);
   // A folder may have hundreds of thousands of names.
   const pace = createPace();
-  const wanted = await kept(contents.names, pace, (each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
+  const wanted = await kept(contents.names, pace, (each) => isWanted(walk, path, each));
   const isKnown = await removeGone(index, path, wanted, contents, pace);
   let at = 0;
   const added = await kept(wanted, pace, () => isKnown[at++] !== 1);
@@ -76,14 +77,32 @@ async function reconcile(walk: IndexWalk, path: VirtualPath, contents: Contents 
     const entries = await contents.entries(slice);
     // It may have gone since its names were told.
     if (entries.length < slice.length && !(await isThere(walk, path))) return dropGone(walk, path);
-    await index.put(path, entries, generation).catch((error: unknown) => {
-      // It would find none the next time either: the walk leaves it out, and says so.
-      throw AppError.is(error, 'QUOTA_EXCEEDED')
-        ? new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error)
-        : error;
-    });
+    await put(walk, path, entries);
   }
   return wanted.length;
+}
+
+/** What is mounted in a folder comes whatever its own storage says, and however long that takes. */
+async function putMounted(walk: IndexWalk, path: VirtualPath): Promise<void> {
+  const mounted = walk.snapshot.table.virtualFolders(path).filter(({ name }) => isWanted(walk, path, name));
+  for (const slice of slices(mounted)) {
+    await put(
+      walk,
+      path,
+      slice.map((folder) => toIndexed(virtualEntry(folder))),
+    );
+  }
+}
+
+function isWanted({ scope }: IndexWalk, path: VirtualPath, name: EntryName): boolean {
+  return hasRoomFor(path, name) && !scope.isLeftOut(childPath(path, name));
+}
+
+async function put({ index, generation, snapshot }: IndexWalk, path: VirtualPath, entries: readonly IndexedEntry[]): Promise<void> {
+  await index.put(path, entries, generation).catch((error: unknown) => {
+    // It would find none the next time either: the walk leaves it out, and says so.
+    throw AppError.is(error, 'QUOTA_EXCEEDED') ? new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error) : error;
+  });
 }
 
 /** @returns how many entries the folder has: none */
