@@ -67,6 +67,19 @@ it('what concerns many folders goes in many commands, between which the store an
   expect(await models.indexFolders.countDocuments({ queued: 2 })).toBe(1_201);
   expect(await most(() => index.settleAll({ place: path('/a'), without: [path('/a/1')] }))).toBeLessThanOrEqual(500);
   expect(await queued()).toBe(2);
+  const entries = models.indexEntries.collection;
+  const [entryDeletes, entryWrites] = [vi.spyOn(entries, 'deleteMany'), vi.spyOn(entries, 'bulkWrite')];
+  await index.put(
+    path('/a/1'),
+    Array.from({ length: 1_200 }, (_, number) => file(`${number}`)),
+    2,
+  );
+  await index.put(path('/a/2'), [file('one')], 2);
+  await index.remove(path('/a'), ['1', '2'] as never);
+  const done = await Promise.all([...entryDeletes.mock.results, ...entryWrites.mock.results].map(({ value }) => value as Promise<Changed>));
+  expect(Math.max(...done.map(({ deletedCount = 0 }) => deletedCount))).toBe(500);
+  expect(await models.indexEntries.countDocuments()).toBe(0);
+  expect(await models.indexFolders.countDocuments()).toBe(1_200);
   expect(await most(() => index.clear())).toBeLessThanOrEqual(500);
   expect(await models.indexFolders.countDocuments()).toBe(0);
   await connection.close();

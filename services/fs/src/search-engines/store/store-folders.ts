@@ -61,10 +61,16 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
     }
   };
   const dropFolders = async (ids: readonly string[]) => {
-    await entries.bulkWrite(
-      ids.map((id) => ({ deleteMany: { filter: { _id: within(id) } } })),
-      { ordered: false },
-    );
+    // A folder may have any number of entries.
+    for (const some of batches(ids, 20))
+      for (;;) {
+        const found = await entries
+          .find({ $or: some.map((id) => ({ _id: within(id) })) }, { _id: 1 })
+          .limit(BATCH)
+          .lean<Array<{ _id: string }>>();
+        if (found.length > 0) await entries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+        if (found.length < BATCH) break;
+      }
     await folders.deleteMany({ _id: { $in: [...ids] } });
   };
   const dropTrees = async (paths: readonly VirtualPath[]) => {
