@@ -12,7 +12,7 @@ import {
   readStorages,
   readUser,
 } from '@wharf/models';
-import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { mountPlace, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
   createCallers,
@@ -39,7 +39,7 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { createOwnTurns } from './domain/changing/place-turns.ts';
 import { guardDataFolder, markDataFolder } from './domain/mounts/data-folder-guard.ts';
-import { createMounts, type Mounts } from './domain/mounts/mounts.ts';
+import { createMounts, type Mounts, WORKING } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
@@ -143,7 +143,7 @@ export function createFsService(
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
   const { mounts, statuses, tests } = createStorages(kit, models, registry, {
-    ...{ own, egressAllow, site: siteOf(siteUrl, () => configuration) },
+    ...{ own, egressAllow, site: siteOf(siteUrl, () => configuration), onWorking: (place: VirtualPath) => keeper.noteChanges([place]) },
     onChange: (paths) => changes.entryChanged(...paths),
     spoolFolder: dataDir === undefined ? undefined : join(dataDir, 'unsized'),
   });
@@ -295,6 +295,8 @@ interface StoragesOptions {
   readonly egressAllow: readonly string[];
   readonly own: OwnAddresses;
   readonly onChange: (paths: readonly VirtualPath[]) => void;
+  /** Told the place of a storage that was away and is there again. */
+  readonly onWorking: (place: VirtualPath) => void;
   readonly site: Site;
   readonly spoolFolder: string | undefined;
 }
@@ -315,7 +317,7 @@ function createStorages(
   kit: ServiceKit,
   models: Models,
   registry: DriverRegistry,
-  { own, egressAllow, onChange, site, spoolFolder }: StoragesOptions,
+  { own, egressAllow, onChange, onWorking, site, spoolFolder }: StoragesOptions,
 ) {
   const { clock, logger, peers } = kit;
   const statuses = createStatusReporter({
@@ -342,7 +344,10 @@ function createStorages(
     keepItem,
     onChange,
     spansOf: (storage) => storageSpans(kit.tracing, storage),
-    onStatus: (storage, status) => statuses.report(storage._id, status),
+    onStatus(storage, status) {
+      statuses.report(storage._id, status);
+      if (status === WORKING) onWorking(mountPlace(storage.mount_path));
+    },
     onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });
   const tests: StorageTests = {

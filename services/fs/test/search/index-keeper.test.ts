@@ -203,6 +203,25 @@ describe('a build', () => {
     expect(await world.found('file')).toEqual(['/good/a/b/c/file']);
   });
 
+  it.each([
+    [
+      'cannot be read',
+      async () => {
+        throw new AppError('STORAGE_UNAVAILABLE', 'not today');
+      },
+    ],
+    ['does not answer', () => new Promise<void>(() => undefined)],
+  ])('goes on in storages that are mounted below one that %s at all, and below its folders', async (_, answer) => {
+    const driver = createTestDriver('Away', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/', driver: 'Away' }, { mount_path: '/good' }, { mount_path: '/deep/other' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] }, standsAfterMs: 1 });
+    await world.memory.put('/good/file');
+    await world.memory.put('/deep/other/file');
+    driver.beforeCalls(answer);
+    await world.keeper.build(world.memory.snapshot);
+    await world.finds('', ['/deep', '/deep/other', '/deep/other/file', '/good', '/good/file']);
+  });
+
   it('reads nothing of a storage that is gone, and ends without it', async () => {
     const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];
@@ -278,6 +297,36 @@ describe('a build', () => {
     await world.build();
     world.keeper.wake();
     await world.finds('', ['/d', '/d/new', '/d/old']);
+  });
+
+  it('loses nothing of a folder that gets another name while folders below it are read', async () => {
+    const driver = createTestDriver('Plain', ['listNames', 'statMany'], { no_cache: true });
+    let renamed = false;
+    let told = false;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async settle(paths) {
+        await index.settle(paths);
+        // What is in it is queued.
+        if (paths.includes(vpath('/old/inner')) && !renamed) {
+          renamed = true;
+          await driver.storeOf().rename(mpath('/old'), mpath('/new'), { overwrite: false });
+        }
+      },
+      async remove(...asked) {
+        await index.remove(...asked);
+        if (renamed && !told) {
+          told = true;
+          world.keeper.noteMove(vpath('/old'), vpath('/new'));
+        }
+      },
+    });
+    const world = await open({ around, tree: { storages: [{ mount_path: '/', driver: 'Plain' }], drivers: [driver.definition] } });
+    for (const path of ['/old/inner/a/one', '/old/inner/b/two'])
+      await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    await world.build();
+    world.keeper.wake();
+    await world.finds('', ['/new', '/new/inner', '/new/inner/a', '/new/inner/a/one', '/new/inner/b', '/new/inner/b/two']);
   });
 
   it('leaves out what no path leads to: a name too deep to be asked for', async () => {

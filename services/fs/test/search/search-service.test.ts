@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { waitFor } from '@wharf/harness';
 import type { SearchEntriesRequest } from '@wharf/proto/fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, type Installation, openInstallation, type Replica, USER } from '../installation.ts';
+import { ADMIN, type Installation, openInstallation, type Replica, SERVICE, USER } from '../installation.ts';
 
 let installation: Installation;
 let first: Replica;
@@ -91,6 +91,18 @@ describe('two replicas over one index', () => {
     await waitFor('the index', async () => (await first.fs.getIndexProgress({}, known)).is_done);
     expect((await search(first, { keywords: 'one' }, known)).paths).toEqual(['/s/outside/report one.txt']);
     await expect(first.fs.stopIndex({}, known)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'index is not running' });
+  });
+
+  it('find what is in a storage that opens when they are done', async () => {
+    const root = `${installation.dir}/late`;
+    const addition = JSON.stringify({ root_folder_path: root });
+    known = installation.as(ADMIN, { admin: await installation.writeStorage({ _id: 11, mount_path: '/late', addition }) });
+    await first.fs.buildIndex({}, known);
+    await waitFor('the index', async () => (await first.fs.getIndexProgress({}, known)).error.includes('/late'));
+    await mkdir(root);
+    await writeFile(`${root}/belated.txt`, '');
+    await first.fs.reloadStorage({ id: 11 }, installation.as(SERVICE));
+    await waitFor('the late one', async () => (await search(second, { keywords: 'belated' }, known)).total === 1);
   });
 
   it('search for each caller what they may see, and only admins order the index about', async () => {

@@ -2,7 +2,7 @@ import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 import { openStoreIndex } from './open-store-index.ts';
 import { file, folder, path } from './plain-scan.ts';
@@ -67,6 +67,19 @@ it('what concerns many folders goes in many commands, between which the store an
   expect(await models.indexFolders.countDocuments({ queued: 2 })).toBe(1_201);
   expect(await most(() => index.settleAll({ place: path('/a'), without: [path('/a/1')] }))).toBeLessThanOrEqual(500);
   expect(await queued()).toBe(2);
+  const entries = models.indexEntries.collection;
+  const [entryDeletes, entryWrites] = [vi.spyOn(entries, 'deleteMany'), vi.spyOn(entries, 'bulkWrite')];
+  await index.put(
+    path('/a/1'),
+    Array.from({ length: 1_200 }, (_, number) => file(`${number}`)),
+    2,
+  );
+  await index.put(path('/a/2'), [file('one')], 2);
+  await index.remove(path('/a'), ['1', '2'] as never);
+  const done = await Promise.all([...entryDeletes.mock.results, ...entryWrites.mock.results].map(({ value }) => value as Promise<Changed>));
+  expect(Math.max(...done.map(({ deletedCount = 0 }) => deletedCount))).toBe(500);
+  expect(await models.indexEntries.countDocuments()).toBe(0);
+  expect(await models.indexFolders.countDocuments()).toBe(1_200);
   expect(await most(() => index.clear())).toBeLessThanOrEqual(500);
   expect(await models.indexFolders.countDocuments()).toBe(0);
   await connection.close();
@@ -98,6 +111,65 @@ it('a change that the store ends half way leaves what is found again, and no fol
   expect([...(await index.children(path('/'))).keys()]).toEqual(['a', 'b']);
   await connection.close();
   await close();
+});
+
+describe('while a folder is moved by another replica', () => {
+  /** An index with `/from/inner`, and what runs once before folders are next written. */
+  const openBeside = async () => {
+    const { url, close } = await openStore();
+    const connection = await connectStore(url);
+    const { indexFolders } = modelsOf(connection);
+    const index = await createStoreSearchIndex(modelsOf(connection));
+    await index.openFolder(path('/'), -1, 1);
+    await index.put(path('/'), [folder('from')], 1);
+    await index.put(path('/from'), [folder('inner')], 1);
+    const write = indexFolders.bulkWrite.bind(indexFolders);
+    const beforeWrites = (at: number, run: () => Promise<unknown>) => {
+      let writes = 0;
+      vi.spyOn(indexFolders, 'bulkWrite').mockImplementation(async (...asked) => {
+        writes += 1;
+        if (writes === at) await run();
+        return write(...asked);
+      });
+    };
+    const end = async () => {
+      await connection.close();
+      await close();
+    };
+    return { index, beforeWrites, end };
+  };
+
+  it('what is put into it is queued where it is then', async () => {
+    const { index, beforeWrites, end } = await openBeside();
+    beforeWrites(1, () => index.move(path('/from'), path('/to')));
+    await index.put(path('/from'), [folder('new')], 1);
+    expect(await index.children(path('/to'))).toEqual(
+      new Map([
+        ['inner', true],
+        ['new', true],
+      ]),
+    );
+    expect((await index.queued(1, 10)).map((each) => each.path).sort()).toEqual(['/', '/to', '/to/inner', '/to/new']);
+    await end();
+  });
+
+  it('what is put into what was taken along already is taken along', async () => {
+    const { index, beforeWrites, end } = await openBeside();
+    // The topmost folder is written second.
+    beforeWrites(2, () => index.put(path('/from'), [folder('new')], 1));
+    expect(await index.move(path('/from'), path('/to'))).toBe(true);
+    expect((await index.queued(1, 10)).map((each) => each.path).sort()).toEqual(['/', '/to', '/to/inner', '/to/new']);
+    await end();
+  });
+
+  it('nothing of it is left where it is removed, so that all is read at its new place', async () => {
+    const { index, beforeWrites, end } = await openBeside();
+    beforeWrites(1, () => index.remove(path('/'), ['from'] as never));
+    expect(await index.move(path('/from'), path('/to'))).toBe(false);
+    expect(await index.children(path('/'))).toEqual(new Map());
+    expect((await index.queued(1, 10)).map((each) => each.path)).toEqual(['/']);
+    await end();
+  });
 });
 
 interface Changed {

@@ -14,8 +14,8 @@ import { type KeepItem, keptItemOf, openStorage, type Surroundings, statusOf } f
 import { createOpener, type Opener } from './opener.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
-/** The status of a storage that works. */
-const WORKING = 'work';
+/** The status of a storage that is open. */
+export const WORKING = 'work';
 /** The status of a storage that an admin switched off. */
 const DISABLED = 'disabled';
 

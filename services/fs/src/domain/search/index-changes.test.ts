@@ -33,3 +33,19 @@ it('changes in one deep folder that the index does not have ask for the way to i
   expect(asked).toBe(1_001);
   expect(rounds).toBeLessThan(20);
 });
+
+it('what is gone goes with all above it that is gone: a folder that has another name would be moved in the index without it', async () => {
+  const memory = await openTree({});
+  await memory.makeFolder('/there');
+  const removed: unknown[] = [];
+  const index = {
+    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
+    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
+    remove: async (...asked: unknown[]) => void removed.push(asked),
+  } as unknown as SearchIndex;
+  await applyChanges(index, memory.snapshot, [[vpath('/there/old/inner/file')], [vpath('/there/gone')]]);
+  expect(removed).toEqual([
+    ['/there', ['old']],
+    ['/there', ['gone']],
+  ]);
+});

@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
 import { unlessAborted } from '@wharf/pace';
-import { childPath, isWithin, parentPath, pathSegments, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { baseName, childPath, isWithin, parentPath, pathSegments, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { isGone, topmostGone } from './gone-folders.ts';
 import { indexScope } from './index-scope.ts';
 import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
@@ -28,13 +29,13 @@ export async function applyChanges(
   changes: Iterable<ChangedPaths>,
   { lateMs = LATE_MS, onFailure }: { lateMs?: number; onFailure?: (paths: ChangedPaths, error: unknown) => void } = {},
 ): Promise<void> {
-  const scope = indexScope(snapshot);
+  const isLeftOut = leftOut(snapshot);
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
   let refusal: AppError | undefined;
   /** Places of storages that did not answer in time: they are not asked again. */
   const late = new Set<VirtualPath>();
-  let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>> } | undefined;
+  let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>>; isThere?: boolean } | undefined;
   for (const paths of changes) {
     // What moves may be above it.
     if (paths.length > 1) last = undefined;
@@ -82,7 +83,7 @@ export async function applyChanges(
       for (const folder of [changed.path, top]) await index.requeue(folder, generation, false);
       return;
     }
-    if (entry === 'gone') return index.remove(changed.path, [name]);
+    if (entry === 'gone') return drop(top);
     const isKnown = entry.isDirectory && (await index.findFolder(top)) !== undefined;
     try {
       await index.put(changed.path, [toIndexed(entry)], generation);
@@ -95,14 +96,17 @@ export async function applyChanges(
     if (isKnown) await index.requeue(top, generation, false);
   }
 
-  function isLeftOut(path: VirtualPath): boolean {
-    if (scope.isLeftOut(path)) return true;
-    const located = snapshot.table.mounts.find(({ mountedAt }) => mountedAt === '/');
-    return (
-      located !== undefined &&
-      scope.isMountLeftOut(located.mountedAt) &&
-      !snapshot.table.mounts.some((each) => each.mountedAt !== '/' && isWithin(each.mountedAt, path))
-    );
+  /** Of many that are gone from one folder, it is looked at once. */
+  async function drop(path: VirtualPath): Promise<void> {
+    const changed = last;
+    const gone = await topmostGone(path, async (folder) => {
+      if (!changed || folder !== changed.nearest?.path) return (await look(folder)) !== 'gone';
+      changed.isThere ??= (await look(folder)) !== 'gone';
+      return changed.isThere;
+    });
+    const name = baseName(gone);
+    if (name !== undefined) await index.remove(parentPath(gone), [name]);
+    if (gone !== path) last = undefined;
   }
 
   async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
@@ -113,9 +117,18 @@ export async function applyChanges(
       return (await unlessAborted(signal, getEntry(snapshot, path, { signal }))).entry;
     } catch (error) {
       if (signal.aborted) late.add(place);
-      else if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'MOUNT_NOT_FOUND')) return 'gone';
+      else if (isGone(error)) return 'gone';
       if (signal.aborted || AppError.is(error)) return 'unknown';
       throw error;
     }
   }
+}
+
+/** What belongs not into the index, with the whole storage at the root if that does not. */
+function leftOut(snapshot: Snapshot): (path: VirtualPath) => boolean {
+  const scope = indexScope(snapshot);
+  const { mounts } = snapshot.table;
+  const isRootLeftOut = scope.isMountLeftOut(VIRTUAL_ROOT) && mounts.some(({ mountedAt }) => mountedAt === VIRTUAL_ROOT);
+  return (path) =>
+    scope.isLeftOut(path) || (isRootLeftOut && !mounts.some((each) => each.mountedAt !== VIRTUAL_ROOT && isWithin(each.mountedAt, path)));
 }

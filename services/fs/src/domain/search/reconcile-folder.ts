@@ -7,9 +7,11 @@ import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
+import { getEntry } from '../reading/get-entry.ts';
 import { virtualEntry } from '../reading/list-entries.ts';
 import type { Folder } from '../reading/listed-entries.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { isGone, topmostGone } from './gone-folders.ts';
 import type { IndexScope } from './index-scope.ts';
 import type { ListedAhead } from './listed-ahead.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
@@ -46,11 +48,12 @@ export class FolderUnreadable extends Error {
 
 /**
  * Makes the index of one folder what a listing of it shows: names that vanished go with all below them, new ones come, new folders are
- * queued. Of names that are known already only the kind is compared. A folder that is gone itself goes.
+ * queued. Of names that are known already only the kind is compared. A folder that is gone itself goes, with the topmost above it that is gone.
  *
  * @returns how many entries the folder has. @throws FolderUnreadable; AppError of the index
  */
 export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<number> {
+  await putMounted(walk, path);
   const contents = await contentsOf(walk, path, true);
   if (contents !== 'long') return reconcile(walk, path, contents);
   return longFolders.run({ signal: walk.signal }, async () => {
@@ -60,33 +63,68 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
   });
 }
 
-async function reconcile(
-  { index, scope, generation, signal, snapshot }: IndexWalk,
-  path: VirtualPath,
-  contents: Contents | undefined,
-): Promise<number> {
-  const name = baseName(path);
-  if (!contents) {
-    if (name !== undefined) await index.remove(parentPath(path), [name]);
-    return 0;
-  }
+async function reconcile(walk: IndexWalk, path: VirtualPath, contents: Contents | undefined): Promise<number> {
+  const { index, signal } = walk;
+  if (!contents) return dropGone(walk, path);
   // A folder may have hundreds of thousands of names.
   const pace = createPace();
-  const wanted = await kept(contents.names, pace, (each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
+  const wanted = await kept(contents.names, pace, (each) => isWanted(walk, path, each));
   const isKnown = await removeGone(index, path, wanted, contents, pace);
   let at = 0;
   const added = await kept(wanted, pace, () => isKnown[at++] !== 1);
   for (const slice of slices(added)) {
     if (signal.aborted) break;
     const entries = await contents.entries(slice);
-    await index.put(path, entries, generation).catch((error: unknown) => {
-      // It would find none the next time either: the walk leaves it out, and says so.
-      throw AppError.is(error, 'QUOTA_EXCEEDED')
-        ? new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error)
-        : error;
-    });
+    // It may have gone since its names were told.
+    if (entries.length < slice.length && !(await isThere(walk, path))) return dropGone(walk, path);
+    await put(walk, path, entries);
   }
   return wanted.length;
+}
+
+/** What is mounted in a folder comes whatever its own storage says, and however long that takes. */
+async function putMounted(walk: IndexWalk, path: VirtualPath): Promise<void> {
+  const mounted = walk.snapshot.table.virtualFolders(path).filter(({ name }) => isWanted(walk, path, name));
+  for (const slice of slices(mounted)) {
+    await put(
+      walk,
+      path,
+      slice.map((folder) => toIndexed(virtualEntry(folder))),
+    );
+  }
+}
+
+function isWanted({ scope }: IndexWalk, path: VirtualPath, name: EntryName): boolean {
+  return hasRoomFor(path, name) && !scope.isLeftOut(childPath(path, name));
+}
+
+async function put({ index, generation, snapshot }: IndexWalk, path: VirtualPath, entries: readonly IndexedEntry[]): Promise<void> {
+  await index.put(path, entries, generation).catch((error: unknown) => {
+    // It would find none the next time either: the walk leaves it out, and says so.
+    throw AppError.is(error, 'QUOTA_EXCEEDED') ? new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error) : error;
+  });
+}
+
+/** @returns how many entries the folder has: none */
+async function dropGone(walk: IndexWalk, path: VirtualPath): Promise<0> {
+  const { snapshot, scope, index } = walk;
+  const located = snapshot.table.locate(path);
+  // A storage that is left out is not asked.
+  const isAsked = !located || !scope.isMountLeftOut(located.mountedAt);
+  const gone = isAsked ? await topmostGone(path, (folder) => isThere(walk, folder)) : path;
+  const name = baseName(gone);
+  if (name !== undefined) await index.remove(parentPath(gone), [name]);
+  return 0;
+}
+
+async function isThere({ snapshot, signal }: IndexWalk, path: VirtualPath): Promise<boolean> {
+  try {
+    await unlessAborted(signal, getEntry(snapshot, path, { signal }));
+    return true;
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw new FolderUnreadable(path, snapshot.table.locate(path)?.mountedAt ?? path, error);
+  }
 }
 
 /** @returns of each wanted name whether the index has it, as what it is: 1 */

@@ -7,9 +7,30 @@ import type { Folder, StoreFolders } from './store-folders.ts';
 /** The entries of the index, which refer to their folder by its id. */
 export function createStoreEntries(
   { indexFolders: folders, indexEntries: entries }: Models,
-  { folderAt, addFolders, foldersBelow, dropTrees }: StoreFolders,
+  { folderAt, folderOf, addFolders, foldersBelow, dropTrees }: StoreFolders,
 ): Pick<SearchIndex, 'children' | 'put' | 'remove' | 'move'> {
-  const putBatch = async (folder: Folder, batch: readonly IndexedEntry[], generation: number) => {
+  /** Puts the folders among some entries where their folder is: it may be moved meanwhile. @returns the folder as it is then; undefined when it is gone */
+  const putFolders = async (known: Folder, batch: readonly IndexedEntry[], generation: number): Promise<Folder | undefined> => {
+    const inner = batch.filter(({ isDirectory }) => isDirectory);
+    for (let folder = known; ; ) {
+      const directory = folder.path as VirtualPath;
+      await addFolders(
+        inner.map(({ name, isLink }) => {
+          const depth = isLink ? 0 : depthBelow(folder.depth);
+          return { path: childPath(directory, name), depth, queued: depth === 0 ? null : generation };
+        }),
+      );
+      const now = await folderOf(folder._id);
+      if (now?.path === directory) return now;
+      if (!(await folderAt(directory))) await dropTrees(inner.map(({ name }) => childPath(directory, name)));
+      if (!now) return undefined;
+      folder = now;
+    }
+  };
+  const putBatch = async (found: Folder, batch: readonly IndexedEntry[], generation: number): Promise<Folder | undefined> => {
+    // Before the entries: a folder that the index has as an entry alone is never listed.
+    const folder = await putFolders(found, batch, generation);
+    if (!folder) return undefined;
     const wanted = batch.map((entry) => recordOf(folder._id, entry));
     const known = await entries
       .find({ _id: { $in: wanted.map(({ _id }) => _id) } }, { is_dir: 1, size: 1 })
@@ -27,16 +48,9 @@ export function createStoreEntries(
         changed.map(({ _id, is_dir, size }) => ({ updateOne: { filter: { _id }, update: { $set: { is_dir, size } } } })),
         { ordered: false },
       );
-    const directory = folder.path as VirtualPath;
-    const inner = batch.filter(({ isDirectory }) => isDirectory);
-    await addFolders(
-      inner.map(({ name, isLink }) => {
-        const depth = isLink ? 0 : depthBelow(folder.depth);
-        return { path: childPath(directory, name), depth, queued: depth === 0 ? null : generation };
-      }),
-    );
     const noFolders = batch.filter(({ name, isDirectory }) => !isDirectory && knownById.get(idOf(folder._id, name))?.is_dir);
-    await dropTrees(noFolders.map(({ name }) => childPath(directory, name)));
+    await dropTrees(noFolders.map(({ name }) => childPath(folder.path as VirtualPath, name)));
+    return folder;
   };
 
   return {
@@ -49,8 +63,8 @@ export function createStoreEntries(
       return new Map(found.map(({ name, is_dir }) => [name as EntryName, is_dir]));
     },
     async put(directory, wanted, generation) {
-      const folder = await folderAt(directory);
-      if (folder) for (const batch of batches(wanted)) await putBatch(folder, batch, generation);
+      let folder = await folderAt(directory);
+      for (const batch of batches(wanted)) folder = folder && (await putBatch(folder, batch, generation));
     },
     async remove(directory, names) {
       const folder = await folderAt(directory);
@@ -74,15 +88,18 @@ export function createStoreEntries(
       const placed = ({ _id, path }: Folder) => ({
         updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length) } } },
       });
-      for (;;) {
-        // From the end each time: another replica may put folders there meanwhile.
-        const { value: inside } = await foldersBelow(from).next();
-        if (!inside) break;
-        await folders.bulkWrite(inside.map(placed));
-      }
+      const takeAlong = async () => {
+        for await (const inside of foldersBelow(from)) await ignoreDuplicates(folders.bulkWrite(inside.map(placed), { ordered: false }));
+      };
+      await takeAlong();
       await folders.bulkWrite([placed(moved)]);
-      await entries.deleteOne({ _id: before._id });
-      return true;
+      // What was put into folders that had been taken along already.
+      await takeAlong();
+      if ((await entries.deleteOne({ _id: before._id })).deletedCount === 1) return true;
+      // It was removed meanwhile, and what was below it in part.
+      await entries.deleteOne({ _id });
+      await dropTrees([to]);
+      return false;
     },
   };
 }

@@ -11,6 +11,8 @@ export type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
 /** The folders of the index, and which of them are still to be indexed. */
 export interface StoreFolders {
   folderAt(path: VirtualPath): Promise<Folder | undefined>;
+  /** The folder of this id, wherever it is now. */
+  folderOf(id: string): Promise<Folder | undefined>;
   addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
   /**
    * The folders below one, some at a time: a command that goes through hundreds of thousands keeps all others waiting in the built-in store. What is in a folder comes
@@ -24,6 +26,7 @@ export interface StoreFolders {
 
 export function createStoreFolders({ indexFolders: folders, indexEntries: entries }: Models): StoreFolders {
   const folderAt = async (path: VirtualPath): Promise<Folder | undefined> => (await folders.findOne({ path }).lean<Folder>()) ?? undefined;
+  const folderOf = async (id: string): Promise<Folder | undefined> => (await folders.findById(id).lean<Folder>()) ?? undefined;
   const addFolders = async (wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>) => {
     for (const batch of batches(wanted))
       await ignoreDuplicates(
@@ -61,10 +64,16 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
     }
   };
   const dropFolders = async (ids: readonly string[]) => {
-    await entries.bulkWrite(
-      ids.map((id) => ({ deleteMany: { filter: { _id: within(id) } } })),
-      { ordered: false },
-    );
+    // A folder may have any number of entries.
+    for (const some of batches(ids, 20))
+      for (;;) {
+        const found = await entries
+          .find({ $or: some.map((id) => ({ _id: within(id) })) }, { _id: 1 })
+          .limit(BATCH)
+          .lean<Array<{ _id: string }>>();
+        if (found.length > 0) await entries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+        if (found.length < BATCH) break;
+      }
     await folders.deleteMany({ _id: { $in: [...ids] } });
   };
   const dropTrees = async (paths: readonly VirtualPath[]) => {
@@ -80,6 +89,7 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
   };
   return {
     folderAt,
+    folderOf,
     addFolders,
     foldersBelow,
     dropTrees,
