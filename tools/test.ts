@@ -34,7 +34,8 @@ if (isChanged) {
   await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
   await check('proto lint', ['buf', 'lint', 'proto']);
   await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
-  await acceptanceBeside(vitest([]));
+  await vitest([]);
+  await acceptance();
 }
 
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
@@ -52,7 +53,7 @@ async function quickChecks(): Promise<void> {
 
 /** One command that holds or does not. */
 async function check(title: string, command: readonly string[]): Promise<void> {
-  const { code, output } = await run(command);
+  const { code, output } = await run(command, 'collect');
   add(title, code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 });
   if (code !== 0) console.log(output);
 }
@@ -61,26 +62,13 @@ async function vitest(args: readonly string[]): Promise<void> {
   add('vitest', await runTests({ root: ROOT, report: join(RESULTS, 'vitest.json'), args, env: ENV, signal: ending.signal }));
 }
 
-/**
- * The black-box checks of the API family, where WHARF_ACCEPTANCE names them, while other tests go on: both wait more than they work. Their limits of
- * time are meant for a machine at rest, so where a check fails all are run again alone, and count as they end then.
- */
-async function acceptanceBeside(others: Promise<void>): Promise<void> {
-  if (!process.env['WHARF_ACCEPTANCE']) {
-    await others;
-    return console.log('acceptance: skipped, WHARF_ACCEPTANCE names no checks');
-  }
-  const [beside] = await Promise.all([acceptance(), others]);
-  if (beside.failed === 0 || ending.signal.aborted) return add('acceptance', beside);
-  console.log('FAILED BEFORE, and run again alone: acceptance');
-  add('acceptance', await acceptance());
-}
-
-async function acceptance(): Promise<TestTotals> {
-  const { output } = await run(['node', 'tools/acceptance.ts']);
-  console.log(output);
+/** The black-box checks of the API family, where WHARF_ACCEPTANCE names them. */
+async function acceptance(): Promise<void> {
+  if (!process.env['WHARF_ACCEPTANCE']) return console.log('acceptance: skipped, WHARF_ACCEPTANCE names no checks');
+  const { output } = await run(['node', 'tools/acceptance.ts'], 'show');
   const line = /^acceptance: (\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output);
-  return line ? { passed: Number(line[1]), failed: Number(line[2]), skipped: Number(line[3]) } : { passed: 0, failed: 1, skipped: 0 };
+  if (!line) return add('acceptance', { passed: 0, failed: 1, skipped: 0 });
+  add('acceptance', { passed: Number(line[1]), failed: Number(line[2]), skipped: Number(line[3]) });
 }
 
 function add(title: string, { passed, failed, skipped }: TestTotals): void {
@@ -91,7 +79,7 @@ function add(title: string, { passed, failed, skipped }: TestTotals): void {
   console.log(`${failed === 0 ? 'ok  ' : 'FAIL'} ${title}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 }
 
-function run([command = '', ...args]: readonly string[]): Promise<{ code: number; output: string }> {
+function run([command = '', ...args]: readonly string[], output: 'show' | 'collect'): Promise<{ code: number; output: string }> {
   const child = spawn(command === 'node' ? process.execPath : command, command === 'node' ? [...process.execArgv, ...args] : args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -100,9 +88,13 @@ function run([command = '', ...args]: readonly string[]): Promise<{ code: number
   const end = () => child.kill('SIGTERM');
   ending.signal.addEventListener('abort', end, { once: true });
   let text = '';
-  for (const stream of [child.stdout, child.stderr])
+  for (const [stream, target] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ] as const)
     stream.on('data', (chunk: Buffer) => {
       text += chunk.toString();
+      if (output === 'show') target.write(chunk);
     });
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: 1, output: error.message }));
