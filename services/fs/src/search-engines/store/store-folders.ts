@@ -63,17 +63,19 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
       if (first && last) await folders.updateMany({ ...which, path: { $gte: first.path, $lte: last.path } }, { $set: { queued } });
     }
   };
+  /** A folder may have any number of entries. */
+  const dropEntries = async (id: string) => {
+    for (;;) {
+      const found = await entries
+        .find({ _id: within(id) }, { _id: 1 })
+        .limit(BATCH)
+        .lean<Array<{ _id: string }>>();
+      if (found.length > 0) await entries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+      if (found.length < BATCH) return;
+    }
+  };
   const dropFolders = async (ids: readonly string[]) => {
-    // A folder may have any number of entries.
-    for (const some of batches(ids, 20))
-      for (;;) {
-        const found = await entries
-          .find({ $or: some.map((id) => ({ _id: within(id) })) }, { _id: 1 })
-          .limit(BATCH)
-          .lean<Array<{ _id: string }>>();
-        if (found.length > 0) await entries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
-        if (found.length < BATCH) break;
-      }
+    for (const some of batches(ids, 20)) await Promise.all(some.map(dropEntries));
     await folders.deleteMany({ _id: { $in: [...ids] } });
   };
   const dropTrees = async (paths: readonly VirtualPath[]) => {
