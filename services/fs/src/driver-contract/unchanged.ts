@@ -13,6 +13,11 @@ export function isUnchanged(before: Entry, now: Entry): boolean {
   );
 }
 
+/** Whether there is something else by now, as far as its storage tells: a folder is another one only where it is none any more. */
+export function isOtherEntry(before: Entry, now: Entry): boolean {
+  return before.isDirectory ? !now.isDirectory : !isUnchanged(before, now);
+}
+
 /** Some answers of a storage have the version of a file, and others do not. */
 export function isSameVersion(one: string | undefined, other: string | undefined): boolean {
   return one === undefined || other === undefined || one === other;

@@ -31,6 +31,15 @@ async function request(memory: MemoryTree, dir: string, names: readonly string[]
   return removalTasks(queued, CREATOR).map(({ input }) => input);
 }
 
+/** A folder that is so large that it is removed as a task, and that task. */
+async function openLarge() {
+  const memory = await openObjects();
+  await fill(memory, '/o/large', 1_001);
+  const [input] = await request(memory, '/o', ['large']);
+  if (!input) throw new Error('no task was made');
+  return { memory, input };
+}
+
 describe('a removal in a store of objects', () => {
   it('of a large folder is a task; of a small one, of files and of empty folders it is not', async () => {
     const memory = await openObjects();
@@ -93,10 +102,7 @@ describe('a removal in a store of objects', () => {
   });
 
   it('leaves what is stored while its task waits for a step', async () => {
-    const memory = await openObjects();
-    await fill(memory, '/o/large', 1_001);
-    const [input] = await request(memory, '/o', ['large']);
-    if (!input) throw new Error('no task was made');
+    const { memory, input } = await openLarge();
     let asked = 0;
     await runRemoval(memory.operation(), input, undefined, async () => {
       asked += 1;
@@ -318,10 +324,7 @@ describe('a task that removes', () => {
   });
 
   it('goes on where our store was away for a moment', async () => {
-    const memory = await openObjects();
-    await fill(memory, '/o/large', 1_001);
-    const [input] = await request(memory, '/o', ['large']);
-    if (!input) throw new Error('no task was made');
+    const { memory, input } = await openLarge();
     let asked = 0;
     await runRemoval(memory.operation(), input, undefined, async () => {
       asked += 1;

@@ -167,7 +167,8 @@ it.each(Object.entries(WAITS).filter(([how]) => !how.includes('folder')))(
   },
 );
 
-it('what a task has copied for long gets its name though the storage that it came from is away by then', async () => {
+/** A film, and the task that copies it to a storage whose writes a test has take long. */
+async function openSlowCopy() {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const target = createTestDriver('Slow');
@@ -177,13 +178,18 @@ it('what a task has copied for long gets its name though the storage that it cam
   });
   await memory.put('/a/file', 'a film');
   const operation = memory.operation();
+  const input = { source: '/a/file', target: '/t/file', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' } as const;
+  return { target, memory, operation, input };
+}
+
+it('what a task has copied for long gets its name though the storage that it came from is away by then', async () => {
+  const { target, memory, operation, input } = await openSlowCopy();
   let isAway = false;
   target.failWrites(() => {
     isAway = true;
     vi.advanceTimersByTime(3_000);
     return false;
   });
-  const input = { source: '/a/file', target: '/t/file', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' } as const;
   const { mount } = locateIn(operation.snapshot, vpath('/a/file'), 1);
   const driver = await mount.driver();
   vi.spyOn(mount, 'driver').mockImplementation(async () => {
@@ -196,15 +202,7 @@ it('what a task has copied for long gets its name though the storage that it cam
 });
 
 it('what a task has copied for long gets its name though our store was away in the moment before', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const target = createTestDriver('Slow');
-  const memory = await openStorages({
-    drivers: [target.definition],
-    storages: [{ mount_path: '/a' }, { mount_path: '/t', driver: 'Slow' }],
-  });
-  await memory.put('/a/file', 'a film');
-  const operation = memory.operation();
+  const { target, memory, operation, input } = await openSlowCopy();
   let [isAway, writes] = [false, 0];
   target.failWrites(() => {
     isAway = true;
@@ -219,7 +217,6 @@ it('what a task has copied for long gets its name though our store was away in t
     }
     return { ...operation, signal };
   });
-  const input = { source: '/a/file', target: '/t/file', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' } as const;
   await kind.run(createTestRun({ signal: operation.signal }).begin(kind.encodeInput(input)));
   expect([writes, await memory.textOf('/t/file')]).toEqual([1, 'a film']);
 });

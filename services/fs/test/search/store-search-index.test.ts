@@ -18,17 +18,26 @@ async function openStore() {
   return { url: store.url, close };
 }
 
+/** An index in a store of its own, and the way to its tables. */
+async function openIndex() {
+  const { url, close } = await openStore();
+  const connection = await connectStore(url);
+  const models = modelsOf(connection);
+  const end = async () => {
+    await connection.close();
+    await close();
+  };
+  return { models, index: await createStoreSearchIndex(models), end };
+}
+
 describeSearchIndex('in the embedded store', async () => {
   const { url, close } = await openStore();
   return openStoreIndex(url, close);
 });
 
 it('an emptied index fills without the index over grams, also after a restart, and has it from when it is made fast', async () => {
-  const { url, close } = await openStore();
-  const connection = await connectStore(url);
-  const models = modelsOf(connection);
+  const { models, index, end } = await openIndex();
   const indexes = async () => (await models.indexEntries.collection.indexes()).map(({ name }) => name);
-  const index = await createStoreSearchIndex(models);
   for (const round of [1, 2]) {
     await index.clear();
     await index.openFolder(path('/'), -1, 1);
@@ -38,15 +47,11 @@ it('an emptied index fills without the index over grams, also after a restart, a
     await index.makeFast();
     expect(await indexes()).toEqual(['_id_', 'grams_1']);
   }
-  await connection.close();
-  await close();
+  await end();
 });
 
 it('what concerns many folders goes in many commands, between which the store answers others', async () => {
-  const { url, close } = await openStore();
-  const connection = await connectStore(url);
-  const models = modelsOf(connection);
-  const index = await createStoreSearchIndex(models);
+  const { models, index, end } = await openIndex();
   const folders = models.indexFolders.collection;
   const [updates, deletes] = [vi.spyOn(folders, 'updateMany'), vi.spyOn(folders, 'deleteMany')];
   /** The most folders that one of the commands changed. */
@@ -82,15 +87,11 @@ it('what concerns many folders goes in many commands, between which the store an
   expect(await models.indexFolders.countDocuments()).toBe(1_200);
   expect(await most(() => index.clear())).toBeLessThanOrEqual(500);
   expect(await models.indexFolders.countDocuments()).toBe(0);
-  await connection.close();
-  await close();
+  await end();
 });
 
 it('a change that the store ends half way leaves what is found again, and no folder at its new place without what it holds', async () => {
-  const { url, close } = await openStore();
-  const connection = await connectStore(url);
-  const models = modelsOf(connection);
-  const index = await createStoreSearchIndex(models);
+  const { models, index, end } = await openIndex();
   await index.openFolder(path('/'), 9, 1);
   await index.put(path('/'), [folder('a'), folder('b')], 1);
   await index.put(path('/a'), [folder('top')], 1);
@@ -109,17 +110,14 @@ it('a change that the store ends half way leaves what is found again, and no fol
   await expect(index.remove(path('/'), [folder('a').name])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   removal.mockRestore();
   expect([...(await index.children(path('/'))).keys()]).toEqual(['a', 'b']);
-  await connection.close();
-  await close();
+  await end();
 });
 
 describe('while a folder is moved by another replica', () => {
   /** An index with `/from/inner`, and what runs once before folders are next written. */
   const openBeside = async () => {
-    const { url, close } = await openStore();
-    const connection = await connectStore(url);
-    const { indexFolders } = modelsOf(connection);
-    const index = await createStoreSearchIndex(modelsOf(connection));
+    const { models, index, end } = await openIndex();
+    const { indexFolders } = models;
     await index.openFolder(path('/'), -1, 1);
     await index.put(path('/'), [folder('from')], 1);
     await index.put(path('/from'), [folder('inner')], 1);
@@ -131,10 +129,6 @@ describe('while a folder is moved by another replica', () => {
         if (writes === at) await run();
         return write(...asked);
       });
-    };
-    const end = async () => {
-      await connection.close();
-      await close();
     };
     return { index, beforeWrites, end };
   };

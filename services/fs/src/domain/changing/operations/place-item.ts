@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, isWithin, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
-import { isUnchanged } from '../../../driver-contract/unchanged.ts';
+import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
 import { BACK_MS, removeCopy } from '../copy-file.ts';
@@ -206,8 +206,7 @@ async function moveBack({ entry, tookMs }: Done, { path }: Place, there: Place):
   if (!supports(driver, 'rename')) return;
   const call = takingBack(tookMs);
   const now = await driver.stat(there.path, call).catch(() => entry);
-  const isOther = entry.isDirectory ? !now.isDirectory : !isUnchanged(entry, now);
-  if (!isOther) await driver.rename(there.path, path, { ...call, overwrite: false }).catch(() => undefined);
+  if (!isOtherEntry(entry, now)) await driver.rename(there.path, path, { ...call, overwrite: false }).catch(() => undefined);
 }
 
 /**

@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { baseName, childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
-import { isUnchanged } from '../../../driver-contract/unchanged.ts';
+import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -261,8 +261,7 @@ async function undo(operation: Operation, done: readonly Renamed[]): Promise<num
 /** Whether there is something else at a place by now, as far as its storage tells. */
 async function isOther(operation: Operation, known: Entry, { from }: Item): Promise<boolean> {
   const { driver, path } = await open(from);
-  const now = await driver.stat(path, callOf(operation));
-  return known.isDirectory ? !now.isDirectory : !isUnchanged(known, now);
+  return isOtherEntry(known, await driver.stat(path, callOf(operation)));
 }
 
 function placeIn({ located }: RenamedFolder, name: EntryName): Located<Mount> {
