@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/** Judges hundreds of patterns for a minute, so it runs beside others: files of `unit` are shared out to the workers before they run. */
+const LONG = 'tools/linear-patterns.test.ts';
+
 /** Where each layer of tests lives (README, "Tests"). A project runs alone with `vitest run --project <name>`. */
 export default defineConfig({
   test: {
@@ -17,7 +20,7 @@ export default defineConfig({
           // Of a second, if it is not said: too little on a busy machine.
           expect: { poll: { timeout: 15_000 } },
           include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
+          exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts', LONG],
         },
       },
       {
@@ -27,6 +30,7 @@ export default defineConfig({
             '{packages,services}/*/test/**/*.test.ts',
             'services/*/src/**/*.conformance.test.ts',
             'test/{harness,deploy}/**/*.test.ts',
+            LONG,
           ],
           exclude: ['**/node_modules/**'],
           testTimeout: 60_000,
