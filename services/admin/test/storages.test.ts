@@ -44,6 +44,20 @@ describe('creating a storage', () => {
     expect((await get(1))?.addition).toContain('canary-password');
   });
 
+  it('goes on where what is stored of another one cannot be opened, which is listed, and saved once it is given anew', async () => {
+    const { id } = await create({ mount_path: '/broken' });
+    await replica.models.storages.updateOne({ _id: id }, { $set: { addition: 'v1.damaged' } });
+    await create({ mount_path: '/other' });
+    const { content } = await list();
+    expect(content.map(({ mount_path }) => mount_path)).toEqual(['/broken', '/other']);
+    const again = content.find((each) => each.id === id) ?? {};
+    expect(await errorOf(update(id, { ...again, order: 1 }))).toMatchObject({ message: 'addition is not a JSON object' });
+    const pieces = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: 'long enough' }, replica.as()));
+    expect(Buffer.concat(pieces.map(({ document }) => document)).toString()).toContain('"mount_path":"/broken"');
+    await update(id, { mount_path: '/broken', addition: '{"root_folder_path":"/new"}' });
+    expect((await get(id))?.addition).toContain('/new');
+  });
+
   it('keeps the storage when it cannot be started, and says why', async () => {
     const error = await errorOf(create({ addition: '{"fail":"root folder /x not exists"}' }));
     expect(error).toMatchObject({

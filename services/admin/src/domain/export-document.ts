@@ -1,5 +1,5 @@
 import { SETTING_ALIASES, SETTING_CATALOGUE, type StoredSetting } from '@wharf/models';
-import type { Pace } from '@wharf/pace';
+import { type Pace, parseJson } from '@wharf/pace';
 import { type DocumentSecrets, type EncryptedSecrets, FORMAT, FORMAT_VERSION } from './configuration-document.ts';
 import type { Rule } from './rule.ts';
 import { isSecret, TOKEN_KEY, valueInForce } from './setting-items.ts';
@@ -114,7 +114,7 @@ function withoutSecrets(
   addition: string,
   secretItems: ReadonlySet<string> | undefined,
 ): { open: Record<string, unknown>; omitted: string[] } {
-  const values: unknown = JSON.parse(addition);
+  const values = parseJson(addition);
   const entries = typeof values === 'object' && values !== null ? Object.entries(values) : [];
   // An empty secret says nothing, but that there is none.
   const isOmitted = ([name, value]: [string, unknown]) => (secretItems ? secretItems.has(name) : true) && value !== '';
