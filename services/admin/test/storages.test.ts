@@ -44,6 +44,15 @@ describe('creating a storage', () => {
     expect((await get(1))?.addition).toContain('canary-password');
   });
 
+  it('takes another change of one whose cache policies an earlier version took', async () => {
+    const { id } = await create();
+    const policies = '/a:1\n'.repeat(300);
+    await replica.models.storages.updateOne({ _id: id }, { $set: { custom_cache_policies: policies } });
+    await update(id, { custom_cache_policies: policies, order: 7 });
+    expect(await get(id)).toMatchObject({ order: 7, custom_cache_policies: policies });
+    expect(await errorOf(update(id, { custom_cache_policies: `${policies}/b:1` }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
   it('goes on where what is stored of another one cannot be opened, which is listed, and saved once it is given anew', async () => {
     const { id } = await create({ mount_path: '/broken' });
     await replica.models.storages.updateOne({ _id: id }, { $set: { addition: 'v1.damaged' } });

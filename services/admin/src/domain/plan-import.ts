@@ -187,7 +187,7 @@ function decideStorage(
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
   const whole = entryOf(secrets?.storages, storage.mount_path);
-  const fieldsWith = (addition: string) => parseStorageFields({ ...storage, mount_path, addition });
+  const fieldsWith = (addition: string) => parseStorageFields({ ...storage, mount_path, addition }, present);
   // First, because nothing that is too long is to be compared.
   const asGiven = fieldsWith(whole ?? (typeof storage.addition === 'string' ? storage.addition : JSON.stringify(storage.addition)));
   const given = itemsOf(parseJson(asGiven.addition));
