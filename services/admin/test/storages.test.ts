@@ -62,7 +62,11 @@ describe('creating a storage', () => {
     const again = content.find((each) => each.id === id) ?? {};
     expect(await errorOf(update(id, { ...again, order: 1 }))).toMatchObject({ message: 'addition is not a JSON object' });
     const pieces = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: 'long enough' }, replica.as()));
-    expect(Buffer.concat(pieces.map(({ document }) => document)).toString()).toContain('"mount_path":"/broken"');
+    const exported = JSON.parse(Buffer.concat(pieces.map(({ document }) => document)).toString());
+    expect(exported.storages.map((each: Storage) => [each.mount_path, each.addition, each.disabled])).toEqual([
+      ['/broken', {}, true],
+      ['/other', expect.objectContaining({ root_folder_path: '/srv' }), false],
+    ]);
     await update(id, { mount_path: '/broken', addition: '{"root_folder_path":"/new"}' });
     expect((await get(id))?.addition).toContain('/new');
   });

@@ -87,8 +87,9 @@ function recordsOf({ settings, users, storages, rules, secretItemsOf }: Configur
     settings: splitSettings(settings).open,
     users: users.values(),
     storages: storages.values().map(({ id: _id, status: _status, modified: _modified, version: _version, ...storage }) => {
-      const { open, omitted } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
-      return { ...storage, addition: open, omitted };
+      const { open, omitted, isLost } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
+      // What a driver does without settings may be more than it did: Local would show all of the machine.
+      return { ...storage, addition: open, omitted, ...(isLost && { disabled: true }) };
     }),
     metas: rules
       .values()
@@ -110,10 +111,11 @@ function splitSettings(stored: readonly StoredSetting[]): { open: { key: string;
   return { open, secrets };
 }
 
+/** @returns `isLost`: what is stored could not be opened */
 function withoutSecrets(
   addition: string,
   secretItems: ReadonlySet<string> | undefined,
-): { open: Record<string, unknown>; omitted: string[] } {
+): { open: Record<string, unknown>; omitted: string[]; isLost: boolean } {
   const values = parseJson(addition);
   const entries = typeof values === 'object' && values !== null ? Object.entries(values) : [];
   // An empty secret says nothing, but that there is none.
@@ -121,5 +123,6 @@ function withoutSecrets(
   return {
     open: Object.fromEntries(entries.filter((entry) => !isOmitted(entry))),
     omitted: entries.filter(isOmitted).map(([name]) => name),
+    isLost: values === undefined,
   };
 }
