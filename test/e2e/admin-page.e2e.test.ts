@@ -125,6 +125,18 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     await page.getByRole('list', { name: 'Path rules' }).getByText('only some see it').waitFor();
     expect(await list(stranger)).toMatchObject({ code: 403 });
     expect(await list(reader)).toMatchObject({ code: 200 });
+    // Somebody else closes it further while the page is open.
+    const ofFolder = async () => {
+      const { content } = (await world.admin.get('/api/admin/meta/list')).data as { content: { id: number; path: string }[] };
+      return content.find(({ path }) => path === folder.path);
+    };
+    await world.admin.post('/api/admin/meta/update', { ...(await ofFolder()), password: 'closed' });
+    await page.getByRole('button', { name: `Edit ${folder.path}` }).click();
+    await dialog.getByLabel('Hide', { exact: false }).fill('^secret');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await ofFolder()).toMatchObject({ password: 'closed', hide: '^secret', read_users: [expect.any(Number)] });
+    expect(await list(reader)).toMatchObject({ code: 403 });
     await page.getByLabel('Path', { exact: true }).fill(`${folder.path}/deeper`);
     await page.getByRole('row').filter({ hasText: stranger.name }).getByText(`not a reader of ${folder.path}`).first().waitFor();
     await page.getByRole('button', { name: `Remove ${folder.path}` }).click();

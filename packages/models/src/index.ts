@@ -43,6 +43,6 @@ export {
 } from './reads.ts';
 export { removeInSteps } from './remove-in-steps.ts';
 export { MAX_SEED_MINUTES, SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
-export { readSettings, type Settings, settingsFrom } from './settings.ts';
+export { openItems, readSettings, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged, MAX_CHANGED_PATHS } from './subjects.ts';
 export { MAX_TOLD_TASKS, MAX_WAKE_IDS, type ShownTask, taskProgressed, taskWake } from './task-subjects.ts';

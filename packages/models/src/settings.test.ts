@@ -49,6 +49,10 @@ describe('settingsFrom', () => {
     const record = { _id: 'settings' as const, revision: 1, items: [{ ...stored('rpcdl_secret', 'abc'), sealed: true }] };
     expect(settingsFrom(record, (sealed) => sealed.toUpperCase()).text('aria2_secret')).toBe('ABC');
     expect(settingsFrom(record).text('aria2_secret')).toBe('');
+    const refuse = () => {
+      throw new Error('it cannot be opened');
+    };
+    expect(settingsFrom(record, refuse).text('aria2_secret')).toBe('');
   });
 
   it('takes a number that is none for the fallback', () => {

@@ -60,9 +60,13 @@ export function settingsFrom(record: SettingsRecord | undefined, unseal?: (seale
 }
 
 /** The items in clear; those that are sealed and cannot be opened are left out. */
-function openItems(items: readonly StoredSetting[], unseal: ((sealed: string) => string) | undefined): StoredSetting[] {
-  return items.flatMap((item) => {
-    if (!item.sealed) return [item];
-    return unseal ? [{ ...item, value: unseal(item.value) }] : [];
+export function openItems(items: readonly StoredSetting[], unseal: ((sealed: string) => string) | undefined): StoredSetting[] {
+  return items.flatMap(({ sealed, ...item }) => {
+    if (!sealed) return [item];
+    try {
+      return unseal ? [{ ...item, value: unseal(item.value) }] : [];
+    } catch {
+      return [];
+    }
   });
 }

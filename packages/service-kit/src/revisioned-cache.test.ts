@@ -242,4 +242,30 @@ describe('while the store does not answer', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect([made, await cache.get()]).toEqual([['two'], 'two']);
   });
+
+  it('what is made of an old answer has no effect behind what is made of a newer one', async () => {
+    const { promise: slow, resolve: goOn } = Promise.withResolvers<void>();
+    const source = { revision: 1, value: 'one' };
+    let lastMade = '';
+    const cache = createRevisionedCache({
+      clock: () => 0,
+      readRevision: async () => source.revision,
+      load: async () => source.value,
+      make: async (value) => {
+        if (value === 'one') await slow;
+        lastMade = value;
+        return value;
+      },
+    });
+    const strict = expect(cache.get()).rejects.toMatchObject(UNAVAILABLE);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await strict;
+    Object.assign(source, { revision: 2, value: 'two' });
+    const newer = cache.get();
+    await vi.advanceTimersByTimeAsync(1);
+    goOn();
+    expect(await newer).toBe('two');
+    await vi.advanceTimersByTimeAsync(1);
+    expect([lastMade, await cache.get(2)]).toEqual(['two', 'two']);
+  });
 });

@@ -1,4 +1,4 @@
-import { isSame, isYounger } from '@wharf/pace';
+import { createGate, isSame, isYounger } from '@wharf/pace';
 import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
 
 /** How long a cache may go without checking whether its data changed, in milliseconds. It matters when events are lost. */
@@ -46,21 +46,23 @@ export function createRevisionedCache<Data, Value>(options: {
   let held: Held<Data, Value> | undefined;
   let loading: Promise<Held<Data, Value>> | undefined;
   let generation = 0;
+  /** One at a time, of what was given up too: what is made may have effects, and those of the last one are to be of what is held. */
+  const making = createGate(1);
 
   const read = async (revision: number, startedAt: number): Promise<Held<Data, Value>> => {
     if (held?.revision === revision && isYounger(held.loadedAt, startedAt, RELOAD_MS)) return held;
     // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const known = held;
-    /** By itself a counter goes back with a store that is put back. */
-    const findNewer = () => (held !== known && held && held.revision > revision ? held : undefined);
     const data = await options.load();
-    // It was given up, and newer data read since: nothing is made of what is old.
-    const newer = findNewer();
-    if (newer) return newer;
-    const before = held;
-    const value = before && (await isSame(data, before.data)) ? before.value : await options.make(data);
-    return findNewer() ?? { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
+    return making.run(async () => {
+      // It was given up, and newer data read since: nothing is made of what is old. By itself a counter goes back with a store that is put back.
+      if (held && held !== known && held.revision > revision) return held;
+      const before = held;
+      const value = before && (await isSame(data, before.data)) ? before.value : await options.make(data);
+      held = { data, value, revision, loadedAt: startedAt, checkedAt: Number.NEGATIVE_INFINITY };
+      return held;
+    });
   };
   const refresh = async (): Promise<Held<Data, Value>> => {
     const startedAt = clock();
@@ -68,7 +70,6 @@ export function createRevisionedCache<Data, Value>(options: {
     const next = await read(await options.readRevision(), startedAt);
     // An invalidation that came while loading leaves the data usable once, but not fresh.
     next.checkedAt = generation === startedIn ? startedAt : Number.NEGATIVE_INFINITY;
-    held = next;
     return next;
   };
   const refreshOnce = (): Promise<Held<Data, Value>> => {

@@ -138,6 +138,21 @@ describe('path rules', () => {
     expect(JSON.stringify(await replica.models.rules.find().lean())).not.toContain('canary');
   });
 
+  it('can be listed, made, saved and deleted where the password of one cannot be opened', async () => {
+    const [{ id }, { id: other }] = [await create({ path: '/broken', password: 'secret' }), await create({ path: '/other' })];
+    await replica.models.rules.updateOne({ _id: id }, { $set: { password: 'v1.damaged' } });
+    expect((await list()).content.map(({ path, password }) => [path, password])).toEqual([
+      ['/broken', 'v1.damaged'],
+      ['/other', ''],
+    ]);
+    await create({ path: '/new' });
+    await replica.admin.updateRule({ rule: rule({ id: other, path: '/other', hide: 'x' }) }, replica.as());
+    await replica.admin.updateRule({ rule: rule({ ...(await get(id)), readme: 'r' }) }, replica.as());
+    // Nobody can say what it was: it is guarded as before.
+    expect(await get(id)).toMatchObject({ password: 'v1.damaged', readme: 'r' });
+    expect((await replica.models.rules.findById(id).lean())?.password).not.toBe('v1.damaged');
+  });
+
   it('are deleted', async () => {
     const { id } = await create();
     await replica.admin.deleteRule({ id }, replica.as());

@@ -44,6 +44,33 @@ describe('creating a storage', () => {
     expect((await get(1))?.addition).toContain('canary-password');
   });
 
+  it('takes another change of one whose cache policies an earlier version took', async () => {
+    const { id } = await create();
+    const policies = '/a:1\n'.repeat(300);
+    await replica.models.storages.updateOne({ _id: id }, { $set: { custom_cache_policies: policies } });
+    await update(id, { custom_cache_policies: policies, order: 7 });
+    expect(await get(id)).toMatchObject({ order: 7, custom_cache_policies: policies });
+    expect(await errorOf(update(id, { custom_cache_policies: `${policies}/b:1` }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('goes on where what is stored of another one cannot be opened, which is listed, and saved once it is given anew', async () => {
+    const { id } = await create({ mount_path: '/broken' });
+    await replica.models.storages.updateOne({ _id: id }, { $set: { addition: 'v1.damaged' } });
+    await create({ mount_path: '/other' });
+    const { content } = await list();
+    expect(content.map(({ mount_path }) => mount_path)).toEqual(['/broken', '/other']);
+    const again = content.find((each) => each.id === id) ?? {};
+    expect(await errorOf(update(id, { ...again, order: 1 }))).toMatchObject({ message: 'addition is not a JSON object' });
+    const pieces = await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: 'long enough' }, replica.as()));
+    const exported = JSON.parse(Buffer.concat(pieces.map(({ document }) => document)).toString());
+    expect(exported.storages.map((each: Storage) => [each.mount_path, each.addition, each.disabled])).toEqual([
+      ['/broken', {}, true],
+      ['/other', expect.objectContaining({ root_folder_path: '/srv' }), false],
+    ]);
+    await update(id, { mount_path: '/broken', addition: '{"root_folder_path":"/new"}' });
+    expect((await get(id))?.addition).toContain('/new');
+  });
+
   it('keeps the storage when it cannot be started, and says why', async () => {
     const error = await errorOf(create({ addition: '{"fail":"root folder /x not exists"}' }));
     expect(error).toMatchObject({

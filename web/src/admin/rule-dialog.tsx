@@ -3,6 +3,7 @@ import { call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
 import { FormDialog } from '../pages/dialogs.tsx';
 import { CheckField, SwitchField, TextArea, TextField } from '../pages/fields.tsx';
+import { changeRule, withoutShadows } from './change-record.ts';
 import { FolderField } from './folder-field.tsx';
 import { ALL, ROLE, type Rule, type RuleInput } from './records.ts';
 import { RuleEffect } from './rule-effect.tsx';
@@ -17,7 +18,8 @@ const EMPTY: RuleInput = {
 
 /** A rule, and beside it what it does to whom, before it is saved. */
 export function RuleDialog(props: { of: Rule | undefined; onSaved: () => void; onClose: () => void }): JSX.Element {
-  const [rule, setRule] = createSignal<RuleInput>(props.of ? withoutShadows(props.of) : EMPTY);
+  const opened = props.of ? withoutShadows(props.of) : EMPTY;
+  const [rule, setRule] = createSignal(opened);
   const [looked, setLooked] = createSignal<string>();
   const set = (change: Partial<RuleInput>) => setRule((present) => ({ ...present, ...change }));
   /** Where a statement is made: whether it reaches further down. */
@@ -33,7 +35,8 @@ export function RuleDialog(props: { of: Rule | undefined; onSaved: () => void; o
       done={t('saved')}
       isWide
       onSend={async () => {
-        await call(props.of ? '/api/admin/meta/update' : '/api/admin/meta/create', rule());
+        if (props.of) await changeRule(opened, rule());
+        else await call('/api/admin/meta/create', rule());
         props.onSaved();
       }}
       onClose={props.onClose}
@@ -96,10 +99,6 @@ export function RuleDialog(props: { of: Rule | undefined; onSaved: () => void; o
       </div>
     </FormDialog>
   );
-}
-
-function withoutShadows({ shadows: _, ...rule }: Rule): RuleInput {
-  return rule;
 }
 
 /** Some of the people; none chosen means everybody. */

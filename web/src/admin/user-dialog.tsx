@@ -5,6 +5,7 @@ import { FormDialog } from '../pages/dialogs.tsx';
 import { CheckField, SelectField, SwitchField, TextField } from '../pages/fields.tsx';
 import { has, RIGHT_GROUPS, ROLES, roleOf } from '../pages/rights.ts';
 import { attempt } from '../pages/work.ts';
+import { changeUser, type UserFields } from './change-record.ts';
 import { FolderField } from './folder-field.tsx';
 import { randomPassword } from './random-password.ts';
 import { ROLE, type User } from './records.ts';
@@ -27,22 +28,25 @@ export function UserDialog(props: {
   const [isDisabled, setDisabled] = createSignal(user?.disabled ?? false);
   const isAdmin = user?.role === ROLE.admin;
   const isGuest = user?.role === ROLE.guest;
+  const fields = (): UserFields => ({
+    username: name().trim(),
+    base_path: folder(),
+    role: user?.role ?? 0,
+    permission: permission(),
+    disabled: isDisabled(),
+    sso_id: user?.sso_id ?? '',
+    allow_ldap: user?.allow_ldap ?? true,
+    quota_bytes: Math.round(Number(gigabytes() || 0) * GIGABYTE),
+  });
+  const opened = fields();
   const save = async () => {
-    const given = user ? password() : password() || randomPassword();
-    const input = {
-      username: name().trim(),
-      password: given,
-      base_path: folder(),
-      role: user?.role ?? 0,
-      permission: permission(),
-      disabled: isDisabled(),
-      sso_id: user?.sso_id ?? '',
-      allow_ldap: user?.allow_ldap ?? true,
-      quota_bytes: Math.round(Number(gigabytes() || 0) * GIGABYTE),
-    };
-    if (user) await call('/api/admin/user/update', { ...input, id: user.id });
-    else await call('/api/admin/user/create', input);
-    props.onSaved(user ? undefined : { name: input.username, password: given });
+    if (user) {
+      await changeUser(user.id, opened, fields(), password());
+      return props.onSaved();
+    }
+    const made = { ...fields(), password: password() || randomPassword() };
+    await call('/api/admin/user/create', made);
+    props.onSaved({ name: made.username, password: made.password });
   };
   return (
     <FormDialog

@@ -13,9 +13,9 @@ export const updateStorage =
   async (request: UpdateStorageRequest, call: Call): Promise<UpdateStorageResponse> => {
     const { storages, starter, announceChange, clock } = parts;
     const given = required(request.storage, 'storage');
-    const fields = parseStorageFields(given);
-    const { driver } = await storages.get(given.id);
-    if (driver !== fields.driver) throw new AppError('FAILED_PRECONDITION', 'driver cannot be changed');
+    const before = await storages.get(given.id);
+    const fields = parseStorageFields(given, before);
+    if (before.driver !== fields.driver) throw new AppError('FAILED_PRECONDITION', 'driver cannot be changed');
 
     const replace = () => storages.replace(given.id, fields, new Date(clock()));
     const storage = await parts.inRoom(call, { fields, written: given.id }, replace);

@@ -1,5 +1,5 @@
 import { SETTING_ALIASES, SETTING_CATALOGUE, type StoredSetting } from '@wharf/models';
-import type { Pace } from '@wharf/pace';
+import { type Pace, parseJson } from '@wharf/pace';
 import { type DocumentSecrets, type EncryptedSecrets, FORMAT, FORMAT_VERSION } from './configuration-document.ts';
 import type { Rule } from './rule.ts';
 import { isSecret, TOKEN_KEY, valueInForce } from './setting-items.ts';
@@ -87,8 +87,9 @@ function recordsOf({ settings, users, storages, rules, secretItemsOf }: Configur
     settings: splitSettings(settings).open,
     users: users.values(),
     storages: storages.values().map(({ id: _id, status: _status, modified: _modified, version: _version, ...storage }) => {
-      const { open, omitted } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
-      return { ...storage, addition: open, omitted };
+      const { open, omitted, isLost } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
+      // What a driver does without settings may be more than it did: Local would show all of the machine.
+      return { ...storage, addition: open, omitted, ...(isLost && { disabled: true }) };
     }),
     metas: rules
       .values()
@@ -110,16 +111,18 @@ function splitSettings(stored: readonly StoredSetting[]): { open: { key: string;
   return { open, secrets };
 }
 
+/** @returns `isLost`: what is stored could not be opened */
 function withoutSecrets(
   addition: string,
   secretItems: ReadonlySet<string> | undefined,
-): { open: Record<string, unknown>; omitted: string[] } {
-  const values: unknown = JSON.parse(addition);
+): { open: Record<string, unknown>; omitted: string[]; isLost: boolean } {
+  const values = parseJson(addition);
   const entries = typeof values === 'object' && values !== null ? Object.entries(values) : [];
   // An empty secret says nothing, but that there is none.
   const isOmitted = ([name, value]: [string, unknown]) => (secretItems ? secretItems.has(name) : true) && value !== '';
   return {
     open: Object.fromEntries(entries.filter((entry) => !isOmitted(entry))),
     omitted: entries.filter(isOmitted).map(([name]) => name),
+    isLost: values === undefined,
   };
 }

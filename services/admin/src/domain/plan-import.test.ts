@@ -311,6 +311,18 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it('leaves a storage as it is whose cache policies an earlier version took, and takes other changes of it', async () => {
+    const long = storage({ custom_cache_policies: '/a:1\n'.repeat(300) });
+    const changed = await fileOf(state({ storages: [{ ...long, order: 9 }] }));
+    const outcomeOf = async (file: string, there: readonly Storage[]) =>
+      outcomes(await planImport(await readDocument(file), undefined, state({ storages: there }))).find(([kind]) => kind === 'storage')?.[2];
+    expect([await outcomeOf(await fileOf(state({ storages: [long] })), [long]), await outcomeOf(changed, [long])]).toEqual([
+      'unchanged',
+      'updated',
+    ]);
+    expect(await outcomeOf(changed, [])).toBe('failed');
+  });
+
   it('fails rules that all together have no room for', async () => {
     const long = 'x'.repeat(65_000);
     const texts = { readme: long, header: long };

@@ -187,13 +187,13 @@ function decideStorage(
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
   const whole = entryOf(secrets?.storages, storage.mount_path);
-  const fieldsWith = (addition: string) => parseStorageFields({ ...storage, mount_path, addition });
+  const fieldsWith = (addition: string) => parseStorageFields({ ...storage, mount_path, addition }, present);
   // First, because nothing that is too long is to be compared.
   const asGiven = fieldsWith(whole ?? (typeof storage.addition === 'string' ? storage.addition : JSON.stringify(storage.addition)));
   const given = itemsOf(parseJson(asGiven.addition));
   // What the file has it does not leave out, whatever it says: else a change would pass for a secret that is kept.
   const omitted = new Set(leftOut.filter((item) => !given.has(item)));
-  const before = itemsOf(omitted.size > 0 && whole === undefined && present ? JSON.parse(present.addition) : undefined);
+  const before = itemsOf(omitted.size > 0 && whole === undefined && present ? parseJson(present.addition) : undefined);
   const known = [...before].filter(([item, value]) => omitted.has(item) && value !== '');
   const changed = known.length > 0 ? changedItems(given, before, omitted) : [];
   // Whoever wrote the file would have the secrets sent to a server of their own.
@@ -209,7 +209,7 @@ function decideStorage(
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
   const { addition, ...rest } = fields;
-  if (isSame(rest, present) && isSame(JSON.parse(addition), JSON.parse(present.addition))) return '';
+  if (isSame(rest, present) && isSame(parseJson(addition), parseJson(present.addition))) return '';
   return { record: { kind, name: mount_path, outcome: 'updated', note }, id: present.id, fields };
 }
 

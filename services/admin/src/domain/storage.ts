@@ -29,16 +29,17 @@ const STORAGE_BYTES = 512;
  * Reads what a client sent as a storage. What cannot be a sort order or a place of folders counts as none, because clients send values of
  * other forms; a status is passed over.
  *
+ * @param before the storage that it takes the place of: its cache policies may stay, also where an earlier version took more
  * @throws AppError INVALID_ARGUMENT | UNSAFE_PATH
  */
-export function parseStorageFields(given: StorageFields): StorageFields {
+export function parseStorageFields(given: StorageFields, before?: Pick<StorageFields, 'custom_cache_policies'>): StorageFields {
   const text = (field: keyof StorageFields, maxBytes: number) => checkedText(field, String(given[field]), maxBytes);
   return {
     mount_path: cleanMountPath(given.mount_path),
     order: given.order,
     driver: text('driver', MAX_WORD_BYTES),
     cache_expiration: Math.max(0, given.cache_expiration),
-    custom_cache_policies: boundedPolicies(text('custom_cache_policies', MAX_STORAGE_TEXT_BYTES)),
+    custom_cache_policies: boundedPolicies(text('custom_cache_policies', MAX_STORAGE_TEXT_BYTES), before?.custom_cache_policies),
     addition: parseAddition(text('addition', MAX_STORAGE_TEXT_BYTES)),
     remark: text('remark', MAX_STORAGE_TEXT_BYTES),
     disabled: given.disabled,
@@ -64,10 +65,10 @@ function bytesOf({ mount_path, custom_cache_policies, addition, remark, down_pro
 }
 
 /** Lines that fs would pass over, because they are too many or too long, are refused. @throws AppError INVALID_ARGUMENT */
-function boundedPolicies(text: string): string {
+function boundedPolicies(text: string, before: string | undefined): string {
   const field = 'custom_cache_policies';
   const { excess } = readCachePolicies(text);
-  if (excess !== undefined) throw new AppError('INVALID_ARGUMENT', `${field}, ${excess}`, { details: { field } });
+  if (excess !== undefined && text !== before) throw new AppError('INVALID_ARGUMENT', `${field}, ${excess}`, { details: { field } });
   return text;
 }
 

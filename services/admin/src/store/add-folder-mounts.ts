@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { parseJson } from '@wharf/pace';
 import { ConfigError } from '@wharf/service-kit';
 import { cleanMountPath } from '../domain/clean-path.ts';
 import { type FolderDriver, type FolderMount, folderStorage } from '../domain/first-storage.ts';
@@ -18,7 +19,7 @@ export async function addFolderMounts(
 ): Promise<void> {
   const present = new Map((await storages.list()).map((storage) => [storage.mount_path, storage]));
   const wanted = mounts.map(({ mountPath, folder }) => folderStorage(driver, { mountPath: cleanMountPath(mountPath), folder }));
-  const folderOf = (addition: string): unknown => Object(JSON.parse(addition))[driver.folderItem];
+  const folderOf = (addition: string): unknown => Object(parseJson(addition))[driver.folderItem];
   const isThere = (fields: (typeof wanted)[number]) => {
     const storage = present.get(fields.mount_path);
     return storage?.driver === fields.driver && folderOf(storage.addition) === folderOf(fields.addition);

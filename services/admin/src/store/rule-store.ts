@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, type RuleRecord, readRules } from '@wharf/models';
-import { seal, unseal } from '@wharf/service-kit';
+import { seal } from '@wharf/service-kit';
 import type { Rule, RuleFields } from '../domain/rule.ts';
 import { mapInTurns } from './map-in-turns.ts';
+import { openOrSealed } from './open-or-sealed.ts';
 
 /** The path rules. Passwords are sealed in the store and in clear here. */
 export interface RuleStore {
@@ -25,7 +26,7 @@ export function createRuleStore(models: Models, key: Buffer): RuleStore {
   const { rules } = models;
   const fromRecord = ({ _id, ...fields }: RuleRecord): Rule => ({
     ...fields,
-    password: fields.password && unseal(key, fields.password),
+    password: fields.password && openOrSealed(key, fields.password),
     id: _id,
   });
   const toRecord = (fields: RuleFields): RuleFields => ({ ...fields, password: fields.password && seal(key, fields.password) });

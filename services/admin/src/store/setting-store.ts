@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type Models, readSettingsRecord, type StoredSetting } from '@wharf/models';
+import { isDuplicateKey, type Models, openItems, readSettingsRecord, type StoredSetting } from '@wharf/models';
 import { seal, unseal } from '@wharf/service-kit';
 
 /** The saved settings: one document, changed by compare-and-set. Secrets are sealed in it and in clear here. */
@@ -25,15 +25,15 @@ const MAX_PAUSE_MS = 20;
 /** @param isSecret whether the value of a setting is sealed in the store. */
 export function createSettingStore(models: Models, key: Buffer, isSecret: (item: StoredSetting) => boolean): SettingStore {
   const { settings } = models;
-  const open = ({ sealed, ...item }: StoredSetting): StoredSetting => (sealed ? { ...item, value: unseal(key, item.value) } : item);
+  const open = (items: readonly StoredSetting[] = []): StoredSetting[] => openItems(items, (sealed) => unseal(key, sealed));
   const close = (item: StoredSetting): StoredSetting =>
     isSecret(item) && item.value !== '' ? { ...item, value: seal(key, item.value), sealed: true } : item;
   return {
-    read: async () => ((await readSettingsRecord(models))?.items ?? []).map(open),
+    read: async () => open((await readSettingsRecord(models))?.items),
     async change(edit) {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const record = await readSettingsRecord(models);
-        const saved = (record?.items ?? []).map(open);
+        const saved = open(record?.items);
         const isInClear = record?.items.some((item) => !item.sealed && close(item).sealed);
         const edited = edit(saved) ?? (isInClear ? saved : undefined);
         if (!edited) return false;

@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, readStorages, type StorageRecord } from '@wharf/models';
-import { seal, unseal } from '@wharf/service-kit';
+import { seal } from '@wharf/service-kit';
 import { STATUS, type Storage, type StorageFields } from '../domain/storage.ts';
 import { mapInTurns } from './map-in-turns.ts';
+import { openOrSealed } from './open-or-sealed.ts';
 
 /** The storages; their additions are encrypted in the store and in clear here. */
 export interface StorageStore {
@@ -37,7 +38,7 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
   const fromRecord = ({ _id, ...record }: StorageRecord): Storage => ({
     ...record,
     id: _id,
-    addition: unseal(key, record.addition),
+    addition: openOrSealed(key, record.addition),
     version: record.addition,
   });
   const toRecord = (fields: StorageFields, modified: Date) => ({

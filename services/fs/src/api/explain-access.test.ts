@@ -16,3 +16,11 @@ it('a rule whose patterns an earlier version took is explained with another chan
   expect(await explain(stored.hide)).toEqual({ subjects: [] });
   await expect(explain(`${stored.hide}x`)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });
+
+it('what people may do is told where the base path of one of them is none', async () => {
+  const context = { configuration: { knownSnapshot: async () => ({ rules: createRuleBook([]) }) } } as unknown as FsContext;
+  const call = { revisions: {}, identity: { kind: 'user', id: 1, role: 2, permission: 0, basePath: '/' } };
+  const subjects = ['/', '/../b', '/c'].map((base_path, index) => ({ id: index + 3, role: 0, permission: 0, base_path }));
+  const told = await explainAccessHandler(context)({ path: '/c', subjects } as never, call as never);
+  expect(told.subjects.map(({ id }) => id)).toEqual([3, 5]);
+});

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { createPatternBound, giveWay } from '@wharf/pace';
-import { parseVirtualPath } from '@wharf/paths';
+import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { ExplainAccessRequest, ExplainAccessResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
@@ -17,11 +17,22 @@ export const explainAccessHandler =
     const explained: ExplainAccessResponse['subjects'] = [];
     for (const { id, role, permission, base_path } of subjects) {
       await giveWay();
-      const decisions = book.explain({ id, role, permission, basePath: parseVirtualPath(base_path) }, at);
+      const basePath = placeOf(base_path);
+      if (basePath === undefined) continue;
+      const decisions = book.explain({ id, role, permission, basePath }, at);
       explained.push({ id, decisions: decisions.map(({ rulePath, ...decision }) => ({ ...decision, rule_path: rulePath })) });
     }
     return { subjects: explained };
   };
+
+/** Undefined: nobody is let in by it, and nothing is told of them. */
+function placeOf(basePath: string): VirtualPath | undefined {
+  try {
+    return parseVirtualPath(basePath);
+  } catch {
+    return undefined;
+  }
+}
 
 /** As admin takes them when a rule is saved. */
 const MAX_PATTERNS = 200;
