@@ -47,7 +47,7 @@ describe.each([
   ['standalone', startStandalone],
   ['five processes', startServices],
 ])('%s: a password that was given', (_, start) => {
-  test('is in no log and in no file, and another one at a later start changes nothing', async () => {
+  test('is in no log and in no file, and another one at a later start changes nothing; another secret is refused', async () => {
     const given = 'given-password-8b6d';
     const secret = 'given-secret-4f7a-given-secret-4f7a-given';
     const wharf = await start({ env: { WHARF_ADMIN_PASSWORD: given, WHARF_SECRET: secret, WHARF_LOG_LEVEL: 'debug' } });
@@ -62,6 +62,8 @@ describe.each([
         await requireAbsent(wharf.dataDir, text);
       }
       expect(wharf.log()).not.toMatch(PASSWORD_LINE);
+      const other = wharf.restart({ env: { WHARF_SECRET: `${secret}-other` } });
+      await expect(other).rejects.toThrow('the secret is not the one with which this store was written');
     } finally {
       await wharf.stop();
     }

@@ -20,6 +20,7 @@ export {
 export { edgeKeys } from './config/edge-keys.ts';
 export { Secret } from './config/secret.ts';
 export { deriveKeys, type Keys, keyedDigest, seal, unseal } from './crypto/keys.ts';
+export { requireOwnSecret } from './crypto/require-own-secret.ts';
 export { type DataDir, noteOfBackup, openDataDir } from './data-dir.ts';
 export { prepareStore } from './data-version.ts';
 export { clientOf, createTrustedProxies, type TrustedProxies } from './http/client-address.ts';

@@ -7,6 +7,7 @@ import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
 import { ConfigError } from './config/config.ts';
 import type { Secret } from './config/secret.ts';
+import { requireOwnSecret } from './crypto/require-own-secret.ts';
 import { prepareStore } from './data-version.ts';
 import { collectWhenIdle } from './ops/collect-when-idle.ts';
 import type { ConnectionShare } from './ops/connection-share.ts';
@@ -79,6 +80,7 @@ export async function runService<Config extends ProcessConfig>(options: {
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
     await prepareStore(store);
+    await requireOwnSecret(store, config.secret);
     const clock = await followStoreClock(store, logger);
     const onBusError = createBusErrors(logger, Date.now);
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);

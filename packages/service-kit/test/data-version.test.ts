@@ -4,7 +4,17 @@ import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Migration } from '../src/data-version.ts';
-import { connectStore, noteOfBackup, openDataDir, prepareStore, type StoreConnection } from '../src/index.ts';
+import {
+  connectStore,
+  deriveKeys,
+  noteOfBackup,
+  openDataDir,
+  prepareStore,
+  requireOwnSecret,
+  Secret,
+  type StoreConnection,
+  seal,
+} from '../src/index.ts';
 
 let dir: TempDir;
 let engine: EmbeddedMongo | undefined;
@@ -140,6 +150,17 @@ describe('the secret of a data folder', () => {
   it('is no new one where a version without a note has left a store', async () => {
     await mkdir(join(dir.path, 'store'));
     await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing/);
+  });
+
+  it('is the one with which the store was written', async () => {
+    const { secret } = await start();
+    const other = new Secret('another secret of more than 32 letters');
+    await requireOwnSecret(store, other);
+    await store
+      .collection<{ _id: string }>('permanent_tokens')
+      .insertOne({ _id: 'permanent', ...{ sealed: seal(deriveKeys(secret).atRest, 'token') } });
+    await requireOwnSecret(store, secret);
+    await expect(requireOwnSecret(store, other)).rejects.toThrow(/is not the one with which this store was written. Start with that one/);
   });
 });
 

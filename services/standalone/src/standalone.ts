@@ -25,6 +25,7 @@ import {
   prepareStore,
   type RpcDefinition,
   type RpcService,
+  requireOwnSecret,
   type Service,
   type Tracing,
 } from '@wharf/service-kit';
@@ -174,6 +175,7 @@ async function openStore(
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
   try {
     const storeId = await prepareStore(store, embedded && dataDir.note);
+    await requireOwnSecret(store, dataDir.secret);
     if (embedded && dataDir.note.isBackup) {
       const { holdOpenTasks } = await import('@wharf/task-engine');
       logger.warn({ paused: await holdOpenTasks(store) }, HELD);
