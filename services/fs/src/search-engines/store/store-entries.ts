@@ -1,13 +1,13 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
-import { batches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
+import { batches, entryBatches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
 /** The entries of the index, which refer to their folder by its id. */
 export function createStoreEntries(
   { indexFolders: folders, indexEntries: entries }: Models,
-  { folderAt, folderOf, addFolders, foldersBelow, dropTrees }: StoreFolders,
+  { folderAt, folderOf, addFolders, foldersBelow, dropEntries, dropTrees }: StoreFolders,
 ): Pick<SearchIndex, 'children' | 'put' | 'remove' | 'move'> {
   /** Puts the folders among some entries where their folder is: it may be moved meanwhile. @returns the folder as it is then; undefined when it is gone */
   const putFolders = async (known: Folder, batch: readonly IndexedEntry[], generation: number): Promise<Folder | undefined> => {
@@ -38,7 +38,7 @@ export function createStoreEntries(
     const knownById = new Map(known.map((entry) => [entry._id, entry]));
     const added = wanted.filter(({ _id }) => !knownById.has(_id));
     // A duplicate may be ignored: the id is the folder and the name, so another writer has put the same entry.
-    if (added.length > 0) await ignoreDuplicates(entries.insertMany(added, { ordered: false, lean: true }));
+    for (const some of entryBatches(added)) await ignoreDuplicates(entries.insertMany(some, { ordered: false, lean: true }));
     const changed = wanted.filter((entry) => {
       const before = knownById.get(entry._id);
       return before && (before.is_dir !== entry.is_dir || before.size !== entry.size);
@@ -71,7 +71,7 @@ export function createStoreEntries(
       for (const batch of batches(names)) {
         await dropTrees(batch.map((name) => childPath(directory, name)));
         // Last: by them, what a crash has left is found, and removed.
-        if (folder) await entries.deleteMany({ _id: { $in: batch.map((name) => idOf(folder._id, name)) } });
+        if (folder) await dropEntries(batch.map((name) => ({ _id: idOf(folder._id, name) })));
       }
     },
     async move(from, to) {
