@@ -145,6 +145,9 @@ it('a change that the store ends half way leaves what is found again, and no fol
   expect(there).toHaveLength(500);
   expect(there.filter((each) => /\d$/.test(each) && !(there.includes(`${each}/x`) && there.includes(`${each}/y`)))).toEqual([]);
 
+  // By the entry alone the new place would be taken for known, and never be listed.
+  expect([...(await index.children(path('/b'))).keys()]).toEqual([]);
+
   const removal = vi.spyOn(models.indexFolders, 'deleteMany').mockRejectedValueOnce(new Error('away'));
   await expect(index.remove(path('/'), [folder('a').name])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   removal.mockRestore();

@@ -81,8 +81,6 @@ export function createStoreEntries(
       const before = await entries.findById(idOf(oldParent._id, oldName)).lean<IndexEntryRecord>();
       if (!before?.is_dir || (await entries.findById(idOf(newParent._id, newName)).lean())) return false;
       await dropTrees([to]);
-      const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
-      await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
       // removed with it. Each of the others is moved after all that it holds: a folder that is at the new place is not read again.
       const placed = ({ _id, path }: Folder) => ({
@@ -95,6 +93,9 @@ export function createStoreEntries(
       await folders.bulkWrite([placed(moved)]);
       // What was put into folders that had been taken along already.
       await takeAlong();
+      // After the folder, which nobody lists that is there as an entry alone.
+      const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
+      await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       if ((await entries.deleteOne({ _id: before._id })).deletedCount === 1) return true;
       // It was removed meanwhile, and what was below it in part.
       await entries.deleteOne({ _id });
