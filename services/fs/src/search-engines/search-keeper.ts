@@ -1,5 +1,5 @@
 import { modelsOf } from '@wharf/models';
-import type { ServiceKit } from '@wharf/service-kit';
+import { createStoreRoom, type ServiceKit } from '@wharf/service-kit';
 import type { Configuration } from '../configuration.ts';
 import type { FolderCache } from '../domain/reading/folder-cache.ts';
 import { createIndexKeeper, type IndexKeeper } from '../domain/search/index-keeper.ts';
@@ -17,10 +17,14 @@ export function createSearchKeeper(
   parts: { configuration: Configuration; folderCache: () => FolderCache; replica: string; searchDir: string | undefined },
 ): IndexKeeper {
   const { configuration, folderCache, replica, searchDir } = parts;
+  const roomOfStore = createStoreRoom(kit.store, 1);
   return createIndexKeeper({
     snapshot: () => configuration.snapshot({ auth: 0, admin: 0 }),
     folderCache,
-    openIndex: () => (searchDir === undefined ? createStoreSearchIndex(modelsOf(kit.store)) : openFileSearchIndex(searchDir)),
+    async openIndex() {
+      if (searchDir !== undefined) return openFileSearchIndex(searchDir);
+      return createStoreSearchIndex(modelsOf(kit.store), Number.isFinite(await roomOfStore()));
+    },
     owner: replica,
     clock: kit.clock,
     async report(progress) {

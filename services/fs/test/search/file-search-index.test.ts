@@ -58,6 +58,32 @@ it('C19: a search over 50,000 names that match as badly as they can holds up nob
   await dir.remove();
 });
 
+it('what is put is found, however many searches go on beside each other without a pause', async () => {
+  const dir = await makeTempDir('search');
+  const index = await openFileSearchIndex(dir.path);
+  await index.openFolder(path('/'), 1, 1);
+  const many = Array.from({ length: 20_000 }, (_, number) => file(`one of many ${number}`));
+  await index.put(path('/'), many, 1);
+  const viewer = { actor: actor(), password: '', rules: [] };
+  const query = { scope: 'all', parent: path('/'), page: 1, perPage: 10, viewer } as const;
+  const totals: Array<Promise<number>> = [];
+  const searchAll = async () => (await index.search({ ...query, words: ['many'] })).total;
+  const searchFor = async (word: string) => {
+    // The next one begins while others are half way.
+    if (tries % 3 === 0) totals.push(searchAll());
+    return (await index.search({ ...query, words: [word] })).total;
+  };
+  let tries = 0;
+  for (; tries < 10; tries += 1) await searchFor('other');
+  await index.put(path('/'), [file('the new one')], 1);
+  while (tries < 300 && (await searchFor('new')) === 0) tries += 1;
+  expect(tries).toBeLessThan(300);
+  // What they go on with is what comes next, each once.
+  expect(new Set(await Promise.all(totals))).toEqual(new Set([20_000]));
+  await index.close();
+  await dir.remove();
+});
+
 it('a thread that has ended is followed by another one, over the same file', async () => {
   const dir = await makeTempDir('search');
   const index = await openFileSearchIndex(dir.path);

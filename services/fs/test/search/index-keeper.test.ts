@@ -805,4 +805,26 @@ describe('the index follows', () => {
     world.keeper.wake();
     await world.finds('', []);
   });
+
+  it('storages that came and went right before an update of something else', async () => {
+    const [gone, stays, come] = ['gone', 'stays', 'come'].map((name, number) => ({
+      ...{ _id: number + 1, mount_path: `/${name}`, driver: 'Kept', addition: `{"store":"${name}"}` },
+    }));
+    const driver = createTestDriver('Kept');
+    for (const name of ['gone', 'stays', 'come'])
+      await driver.storeOf(name).write(mpath(`/file ${name}`), bytesOf(''), { overwrite: true });
+    const treeOf = (...storages: Array<typeof gone>) =>
+      treeWith({ storages: storages.map((each) => ({ ...each })), drivers: [driver.definition] });
+    let walks = 0;
+    const release = async () => {
+      walks += 1;
+    };
+    const world = await open({ memory: await treeOf(gone, stays), around: (index) => ({ ...index, release }) });
+    await world.build();
+    await waitFor('the end of the walk', async () => walks > 0);
+    world.memory = await treeOf(stays, come);
+    await world.keeper.update(world.memory.snapshot, ['/stays'], -1);
+    await world.done();
+    await world.finds('', ['/come', '/come/file come', '/stays', '/stays/file stays']);
+  });
 });

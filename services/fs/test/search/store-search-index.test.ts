@@ -19,7 +19,7 @@ async function openStore() {
 }
 
 /** An index in a store of its own, and the way to its tables. */
-async function openIndex() {
+async function openIndex(isBuiltIn = false) {
   const { url, close } = await openStore();
   const connection = await connectStore(url);
   const models = modelsOf(connection);
@@ -27,7 +27,7 @@ async function openIndex() {
     await connection.close();
     await close();
   };
-  return { models, index: await createStoreSearchIndex(models), end };
+  return { models, index: await createStoreSearchIndex(models, isBuiltIn), end };
 }
 
 describeSearchIndex('in the embedded store', async () => {
@@ -47,6 +47,45 @@ it('an emptied index fills without the index over grams, also after a restart, a
     await index.makeFast();
     expect(await indexes()).toEqual(['_id_', 'grams_1']);
   }
+  await end();
+});
+
+it('the built-in store has the index over grams before there is anything: it would answer nobody while it made one of many', async () => {
+  const { models, index, end } = await openIndex(true);
+  const made = vi.spyOn(models.indexEntries, 'createIndexes');
+  for (const _ of [1, 2]) {
+    await index.openFolder(path('/'), -1, 1);
+    await index.put(path('/'), [file('entry')], 1);
+    expect((await models.indexEntries.collection.indexes()).map(({ name }) => name)).toEqual(['_id_', 'grams_1']);
+    expect(made).toHaveBeenCalledTimes(0);
+    await index.clear();
+    expect(made).toHaveBeenCalledTimes(1);
+    made.mockClear();
+  }
+  await end();
+});
+
+it('of long names fewer come and go in one command', async () => {
+  const { models, index, end } = await openIndex();
+  const entries = models.indexEntries;
+  const [inserts, deletes] = [vi.spyOn(entries.collection, 'insertMany'), vi.spyOn(entries.collection, 'deleteMany')];
+  const long = Array.from({ length: 600 }, (_, number) => file(`${number}`.padStart(200, 'a name that is long ')));
+  const most = async () => {
+    const done = await Promise.all([...inserts.mock.results, ...deletes.mock.results].map(({ value }) => value as Promise<Changed>));
+    for (const spy of [inserts, deletes]) spy.mockClear();
+    return Math.max(...done.map(({ insertedCount = 0, deletedCount = 0 }) => insertedCount + deletedCount));
+  };
+  await index.openFolder(path('/'), -1, 1);
+  await index.put(path('/'), [folder('a')], 1);
+  for (const directory of ['/', '/a']) await index.put(path(directory), long, 1);
+  expect(await entries.countDocuments()).toBe(1_201);
+  expect(await most()).toBeLessThan(50);
+  await index.remove(
+    path('/'),
+    [...long, folder('a')].map(({ name }) => name),
+  );
+  expect(await entries.countDocuments()).toBe(0);
+  expect(await most()).toBeLessThan(50);
   await end();
 });
 
@@ -105,6 +144,9 @@ it('a change that the store ends half way leaves what is found again, and no fol
   const there = (await models.indexFolders.find({ path: /^\/b\/new\// }).lean()).map((each) => each.path);
   expect(there).toHaveLength(500);
   expect(there.filter((each) => /\d$/.test(each) && !(there.includes(`${each}/x`) && there.includes(`${each}/y`)))).toEqual([]);
+
+  // By the entry alone the new place would be taken for known, and never be listed.
+  expect([...(await index.children(path('/b'))).keys()]).toEqual([]);
 
   const removal = vi.spyOn(models.indexFolders, 'deleteMany').mockRejectedValueOnce(new Error('away'));
   await expect(index.remove(path('/'), [folder('a').name])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
@@ -167,6 +209,7 @@ describe('while a folder is moved by another replica', () => {
 });
 
 interface Changed {
+  readonly insertedCount?: number;
   readonly modifiedCount?: number;
   readonly deletedCount?: number;
 }

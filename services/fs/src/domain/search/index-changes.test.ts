@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import type { VirtualPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { openTree, vpath } from '../testing/memory-tree.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
 import { applyChanges } from './index-changes.ts';
 import { FIRST_STATE, type IndexedFolder, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
 
@@ -48,4 +50,30 @@ it('what is gone goes with all above it that is gone: a folder that has another 
     ['/there', ['old']],
     ['/there', ['gone']],
   ]);
+});
+
+it('a storage that takes its time for each of many changes holds up those in others no longer than one that is silent', async () => {
+  const slow = createTestDriver('Slow');
+  const { snapshot } = await openTree({
+    storages: [{ mount_path: '/slow', driver: 'Slow' }, { mount_path: '/good' }],
+    drivers: [slow.definition],
+  });
+  const LOOK_MS = 100;
+  let looks = 0;
+  slow.beforeCalls(async () => {
+    looks += 1;
+    await setTimeout(LOOK_MS);
+  });
+  const [removed, queued]: [unknown[], Set<VirtualPath>] = [[], new Set()];
+  const index = {
+    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
+    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
+    remove: async (...asked: unknown[]) => void removed.push(asked),
+    requeue: async (path: VirtualPath) => void queued.add(path),
+  } as unknown as SearchIndex;
+  const changes = Array.from({ length: 50 }, (_, number) => [vpath(`/slow/${number}`)]);
+  await applyChanges(index, snapshot, [...changes, [vpath('/good/gone')]], { lateMs: 10 * LOOK_MS });
+  expect(looks).toBeLessThan(25);
+  expect(queued).toContain('/slow');
+  expect(removed.at(-1)).toEqual(['/good', ['gone']]);
 });

@@ -10,7 +10,7 @@ import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** A storage that has not answered by then, in milliseconds, holds up the changes in others no longer: its folder is queued. */
+/** A storage that was asked for this long in all, in milliseconds, holds up the changes in others no longer: folders of what changed in it are queued. */
 const LATE_MS = 5_000;
 
 /** One path that changed, or the source and the target of a move. */
@@ -33,8 +33,8 @@ export async function applyChanges(
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
   let refusal: AppError | undefined;
-  /** Places of storages that did not answer in time: they are not asked again. */
-  const late = new Set<VirtualPath>();
+  /** How long each storage was asked, by its place. */
+  const askedMs = new Map<VirtualPath, number>();
   let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>>; isThere?: boolean } | undefined;
   for (const paths of changes) {
     // What moves may be above it.
@@ -111,15 +111,18 @@ export async function applyChanges(
 
   async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
     const place = snapshot.table.locate(path)?.mountedAt ?? path;
-    if (late.has(place)) return 'unknown';
-    const signal = AbortSignal.timeout(lateMs);
+    const asked = askedMs.get(place) ?? 0;
+    if (asked >= lateMs) return 'unknown';
+    const since = performance.now();
+    const signal = AbortSignal.timeout(Math.ceil(lateMs - asked));
     try {
       return (await unlessAborted(signal, getEntry(snapshot, path, { signal }))).entry;
     } catch (error) {
-      if (signal.aborted) late.add(place);
-      else if (isGone(error)) return 'gone';
+      if (!signal.aborted && isGone(error)) return 'gone';
       if (signal.aborted || AppError.is(error)) return 'unknown';
       throw error;
+    } finally {
+      askedMs.set(place, signal.aborted ? lateMs : asked + performance.now() - since);
     }
   }
 }

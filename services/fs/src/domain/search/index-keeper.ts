@@ -131,7 +131,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       if (walker.isWalking()) for (const path of paths) overtaken.note(path);
     },
     noteListing(path, { names }) {
-      if (settings.isAutomatic() && !isClosed && listings.note(path, names)) follow.run();
+      if (settings.isAutomatic() && !isClosed) listings.note(path, names).then((isNews) => isNews && goOn(), onError);
     },
     wake() {
       settings.read().catch(onError);
@@ -153,7 +153,7 @@ function following(folderCache: () => FolderCache, listings: NotedListings): Pic
   return {
     async read(located, read) {
       const folder = await folderCache().read(located, read);
-      listings.follow(joinPath(located.mountedAt, located.path as string as VirtualPath), folder.names);
+      await listings.follow(joinPath(located.mountedAt, located.path as string as VirtualPath), folder.names);
       return folder;
     },
   };

@@ -230,9 +230,12 @@ async function prepare(index: SearchIndex, snapshot: Snapshot, scope: IndexScope
     await index.clear();
     await index.openFolder(VIRTUAL_ROOT, levels(job.depth), generation);
   } else for (const path of job.paths) await prepareUpdate(index, snapshot, scope, path, levels(job.depth), generation);
-  return editState(index, (now) =>
-    now.job && now.generation === generation ? { ...now, job: { ...now.job, isPrepared: true }, mounts: scope.mounts } : undefined,
-  );
+  return editState(index, (now) => {
+    if (!now.job || now.generation !== generation) return undefined;
+    // What an update finds changed of other storages is followed after it.
+    const mounts = job.kind === 'update' && now.mounts ? now.mounts : scope.mounts;
+    return { ...now, job: { ...now.job, isPrepared: true }, mounts };
+  });
 }
 
 async function prepareUpdate(

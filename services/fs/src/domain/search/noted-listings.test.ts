@@ -1,3 +1,4 @@
+import { countTurns } from '@wharf/harness';
 import { expect, it } from 'vitest';
 import { vpath } from '../testing/memory-tree.ts';
 import { createNotedListings } from './noted-listings.ts';
@@ -14,9 +15,21 @@ it('a folder that the index never queues holds up no others', async () => {
       queued.push(path);
     },
   } as unknown as SearchIndex;
-  for (const path of ['/odd', '/one', '/two']) listings.note(vpath(path), ['a']);
+  for (const path of ['/odd', '/one', '/two']) expect(await listings.note(vpath(path), ['a'])).toBe(true);
   await expect(listings.queueFolders(index, () => false)).rejects.toThrow('odd');
   await expect(listings.queueFolders(index, () => false)).rejects.toThrow('odd');
   expect(queued).toEqual(['/one', '/two']);
   expect(listings.size()).toBe(1);
+});
+
+it('the names of a folder of hundreds of thousands are looked at in turns with other work', async () => {
+  const listings = createNotedListings();
+  const names = Array.from({ length: 300_000 }, (_, number) => `name ${number}`.padEnd(60, '.'));
+  const turns = countTurns();
+  expect(await listings.note(vpath('/long'), names)).toBe(true);
+  await listings.follow(vpath('/long'), names);
+  turns.stop();
+  expect(turns.count()).toBeGreaterThan(4);
+  expect(listings.size()).toBe(0);
+  expect(await listings.note(vpath('/long'), names)).toBe(false);
 });

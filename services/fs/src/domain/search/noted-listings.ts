@@ -1,3 +1,4 @@
+import { createPace } from '@wharf/pace';
 import { maxPaths, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { SearchIndex } from './search-index.ts';
@@ -6,18 +7,19 @@ import type { SearchIndex } from './search-index.ts';
 const MAX_LISTINGS = 1_000;
 /** Folders whose last listing is remembered, to tell whether a listing is news. */
 const REMEMBERED_LISTINGS = 20_000;
+const NAMES_PER_STEP = 1_000;
 
 /** Folders whose listing differs from the last one: their index has still to follow. */
 export interface NotedListings {
-  /** @returns whether the names are news */
-  note(path: VirtualPath, names: readonly string[]): boolean;
+  /** @returns whether the names are news, as others have had their turn */
+  note(path: VirtualPath, names: readonly string[]): Promise<boolean>;
   size(): number;
   /** Drops what waits. */
   clear(): void;
   /** Every listing is news again. */
   forget(): void;
   /** The index follows this listing: if it is the one that waits, nothing does. */
-  follow(path: VirtualPath, names: readonly string[]): void;
+  follow(path: VirtualPath, names: readonly string[]): Promise<void>;
   /**
    * Queues the folders that wait, where the index has them. What the index has not taken waits on.
    *
@@ -34,9 +36,9 @@ export function createNotedListings(): NotedListings {
     if (waiting.get(path) === print) waiting.delete(path);
   };
   return {
-    note(path, names) {
+    async note(path, names) {
       if (waiting.size >= MAX_LISTINGS) return false;
-      const print = printOf(names);
+      const print = await printOf(names);
       if (seen.get(path) === print) return false;
       waiting.set(path, print);
       return true;
@@ -44,9 +46,10 @@ export function createNotedListings(): NotedListings {
     size: () => waiting.size,
     clear: () => waiting.clear(),
     forget: () => seen.clear(),
-    follow(path, names) {
-      const print = waiting.get(path);
-      if (print !== undefined && print === printOf(names)) settle(path, print);
+    async follow(path, names) {
+      if (!waiting.has(path)) return;
+      const print = await printOf(names);
+      if (waiting.get(path) === print) settle(path, print);
     },
     async queueFolders(index, isRead) {
       if (waiting.size === 0) return;
@@ -66,11 +69,13 @@ export function createNotedListings(): NotedListings {
   };
 }
 
-/** A number that other names hardly have too (FNV-1a). */
-function printOf(names: readonly string[]): number {
+/** A number that other names hardly have too (FNV-1a). A folder may have hundreds of thousands of names. */
+async function printOf(names: readonly string[]): Promise<number> {
+  const pace = createPace();
   let print = 0x811c9dc5 ^ names.length;
-  for (const name of names) {
-    for (let at = 0; at < name.length; at += 1) print = Math.imul(print ^ name.charCodeAt(at), 0x01000193);
+  for (const [at, name] of names.entries()) {
+    if (at % NAMES_PER_STEP === 0) await pace.step();
+    for (let unit = 0; unit < name.length; unit += 1) print = Math.imul(print ^ name.charCodeAt(unit), 0x01000193);
     print = Math.imul(print ^ 0x2f, 0x01000193);
   }
   return print;

@@ -4,12 +4,14 @@ import { createRuleBook, type RuleBook } from '../../domain/access/rule-book.ts'
 import { createIndexOperations } from './index-operations.ts';
 import type { Steps } from './index-tables.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
-import { openIndexFile } from './schema.ts';
+import { type IndexFile, openIndexFile } from './schema.ts';
 import { searchSteps } from './search-steps.ts';
-import { createStatements } from './statements.ts';
+import { createStatements, type Statements } from './statements.ts';
 
 /** How long one transaction collects changes, in milliseconds. */
 const TRANSACTION_MS = 20;
+/** Steps of searches without a pause after which they go on with what was committed meanwhile: until then they do not see it, and the log only grows. */
+const RENEW_STEPS = 250;
 
 interface Job {
   readonly id: number;
@@ -24,6 +26,7 @@ export function runIndexWorker(port: MessagePort, path: string): void {
   const file = openIndexFile(path);
   const operations = createIndexOperations(file);
   const reading = createStatements(file.reader);
+  const renewal = createRenewal(file, reading);
   const changes: Job[] = [];
   const searches: Job[] = [];
   let rules: { number: number; book: RuleBook } = { number: -1, book: createRuleBook([]) };
@@ -46,6 +49,7 @@ export function runIndexWorker(port: MessagePort, path: string): void {
         done.push({ job, result: step.value });
       }
       file.writer.exec('COMMIT');
+      renewal.noteCommit();
     } catch (error) {
       if (file.writer.isTransaction) file.writer.exec('ROLLBACK');
       operations.forget();
@@ -58,8 +62,9 @@ export function runIndexWorker(port: MessagePort, path: string): void {
   };
   const search = () => {
     const job = searches.shift();
-    if (!job) return;
+    if (!job) return renewal.pause();
     try {
+      renewal.step();
       const step = job.steps.next();
       if (step.done) tell({ type: 'done', id: job.id, result: step.value });
       else searches.push(job);
@@ -106,6 +111,31 @@ export function runIndexWorker(port: MessagePort, path: string): void {
     schedule();
   });
   tell({ type: 'ready' });
+}
+
+/** Has searches go on with what was committed meanwhile, where one is always under way. */
+function createRenewal({ writer }: IndexFile, reading: Statements) {
+  let steps = 0;
+  let hasChanged = false;
+  return {
+    noteCommit() {
+      hasChanged = true;
+    },
+    /** No search is under way. */
+    pause() {
+      steps = 0;
+    },
+    /** Before each step of a search. */
+    step() {
+      steps += 1;
+      if (!hasChanged || steps <= RENEW_STEPS) return;
+      steps = 0;
+      hasChanged = false;
+      reading.cut();
+      // While nobody reads, the file takes all of its log in, which then begins anew.
+      writer.exec('PRAGMA wal_checkpoint');
+    },
+  };
 }
 
 /** Operations that are done at once are one step. */

@@ -6,7 +6,7 @@ import type { SearchAnswer, SearchQuery } from '../../domain/search/search-index
 import { createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
 import type { Steps } from './index-tables.ts';
 import { nameAt, numberAt, pathAt, type Row } from './row.ts';
-import type { Statements } from './statements.ts';
+import type { Rows, Statements } from './statements.ts';
 
 /** More grams narrow the candidates no further. */
 const MAX_GRAMS = 24;
@@ -15,11 +15,11 @@ const STEP_MS = 8;
 /** Rows between two looks at the clock. */
 const ROWS_PER_LOOK = 128;
 /** Rows that one statement of a scan passes over: it cannot be stopped in between. */
-const SCAN_ROWS = 10_000;
+const SCAN_ROWS = 2_000;
 /** Folders of one search whose visibility is remembered, fewer where their paths are long. */
 const MAX_FOLDERS = 20_000;
 
-const COLUMNS = 'e.folder, e.name, e.is_directory, e.size_bytes';
+const COLUMNS = 'e.folder, e.name, e.is_directory, e.size_bytes, e.id';
 const IN_SCOPE = { all: '', folders: 'AND e.is_directory = 1', files: 'AND e.is_directory = 0' } as const;
 
 /** One search on the reading connection. Dropping the generator ends it. */
@@ -72,16 +72,28 @@ function* candidatesOf(sql: Statements, { words, scope }: Pick<SearchQuery, 'wor
   const grams = gramsOfWords(words, MAX_GRAMS);
   if (grams.length > 0) {
     const match = grams.map((gram) => `"${gram.replaceAll('"', '""')}"`).join(' AND ');
-    yield sql.each(`SELECT ${COLUMNS} FROM grams g JOIN entries e ON e.id = g.rowid WHERE grams MATCH ? ${IN_SCOPE[scope]}`, match);
+    const find = `SELECT ${COLUMNS} FROM grams g CROSS JOIN entries e ON e.id = g.rowid
+      WHERE grams MATCH ? AND g.rowid > ? ${IN_SCOPE[scope]} ORDER BY g.rowid`;
+    let rows: Rows | undefined;
+    for (let after = 0; !rows || rows.wasCut(); ) {
+      rows = sql.each(find, match, after);
+      yield through(rows, (row) => {
+        after = numberAt(row, 4);
+      });
+    }
     return;
   }
   // Words of one or two characters have no grams: every name is looked at.
   const longest = words[0] ?? '';
   const pattern = `%${longest.replace(/[%_\\]/g, '\\$&')}%`;
   const last = numberAt(sql.first('SELECT max(id) FROM entries') ?? [0], 0);
-  for (let from = 0; from <= last; from += SCAN_ROWS)
-    yield sql.each(
-      `SELECT ${COLUMNS} FROM entries e WHERE e.id >= ? AND e.id < ? ${IN_SCOPE[scope]} AND e.name LIKE ? ESCAPE '\\'`,
-      ...[from, from + SCAN_ROWS, pattern],
-    );
+  const find = `SELECT ${COLUMNS} FROM entries e WHERE e.id >= ? AND e.id < ? ${IN_SCOPE[scope]} AND e.name LIKE ? ESCAPE '\\'`;
+  for (let from = 0; from <= last; from += SCAN_ROWS) yield sql.all(find, from, from + SCAN_ROWS, pattern);
+}
+
+function* through(rows: Iterable<Row>, pass: (row: Row) => void): Generator<Row> {
+  for (const row of rows) {
+    pass(row);
+    yield row;
+  }
 }

@@ -35,6 +35,24 @@ export function* batches<Item>(items: readonly Item[], size = BATCH): Generator<
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
+/** The built-in store takes some 10 us for each three characters of a name that comes or goes, and answers nobody else meanwhile. */
+const BATCH_LETTERS = 10_000;
+
+/** Entries that come or go in one command, fewer where their names are long. */
+export function* entryBatches<Item extends { readonly _id: string }>(items: readonly Item[]): Generator<Item[]> {
+  for (const some of batches(items)) {
+    let [start, letters] = [0, 0];
+    for (const [at, { _id }] of some.entries()) {
+      if (letters > 0 && letters + _id.length > BATCH_LETTERS) {
+        yield some.slice(start, at);
+        [start, letters] = [at, 0];
+      }
+      letters += _id.length;
+    }
+    yield some.slice(start);
+  }
+}
+
 /** Two upserts of one record at once may both try to insert; the one that lost finds what it wanted to be there. */
 export async function ignoreDuplicates(write: Promise<unknown>): Promise<void> {
   try {

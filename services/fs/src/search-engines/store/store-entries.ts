@@ -1,13 +1,13 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
-import { batches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
+import { batches, entryBatches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
 /** The entries of the index, which refer to their folder by its id. */
 export function createStoreEntries(
   { indexFolders: folders, indexEntries: entries }: Models,
-  { folderAt, folderOf, addFolders, foldersBelow, dropTrees }: StoreFolders,
+  { folderAt, folderOf, addFolders, foldersBelow, dropEntries, dropTrees }: StoreFolders,
 ): Pick<SearchIndex, 'children' | 'put' | 'remove' | 'move'> {
   /** Puts the folders among some entries where their folder is: it may be moved meanwhile. @returns the folder as it is then; undefined when it is gone */
   const putFolders = async (known: Folder, batch: readonly IndexedEntry[], generation: number): Promise<Folder | undefined> => {
@@ -38,7 +38,7 @@ export function createStoreEntries(
     const knownById = new Map(known.map((entry) => [entry._id, entry]));
     const added = wanted.filter(({ _id }) => !knownById.has(_id));
     // A duplicate may be ignored: the id is the folder and the name, so another writer has put the same entry.
-    if (added.length > 0) await ignoreDuplicates(entries.insertMany(added, { ordered: false, lean: true }));
+    for (const some of entryBatches(added)) await ignoreDuplicates(entries.insertMany(some, { ordered: false, lean: true }));
     const changed = wanted.filter((entry) => {
       const before = knownById.get(entry._id);
       return before && (before.is_dir !== entry.is_dir || before.size !== entry.size);
@@ -71,7 +71,7 @@ export function createStoreEntries(
       for (const batch of batches(names)) {
         await dropTrees(batch.map((name) => childPath(directory, name)));
         // Last: by them, what a crash has left is found, and removed.
-        if (folder) await entries.deleteMany({ _id: { $in: batch.map((name) => idOf(folder._id, name)) } });
+        if (folder) await dropEntries(batch.map((name) => ({ _id: idOf(folder._id, name) })));
       }
     },
     async move(from, to) {
@@ -81,8 +81,6 @@ export function createStoreEntries(
       const before = await entries.findById(idOf(oldParent._id, oldName)).lean<IndexEntryRecord>();
       if (!before?.is_dir || (await entries.findById(idOf(newParent._id, newName)).lean())) return false;
       await dropTrees([to]);
-      const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
-      await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
       // removed with it. Each of the others is moved after all that it holds: a folder that is at the new place is not read again.
       const placed = ({ _id, path }: Folder) => ({
@@ -95,6 +93,9 @@ export function createStoreEntries(
       await folders.bulkWrite([placed(moved)]);
       // What was put into folders that had been taken along already.
       await takeAlong();
+      // After the folder, which nobody lists that is there as an entry alone.
+      const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
+      await entries.updateOne({ _id }, { $set: after }, { upsert: true });
       if ((await entries.deleteOne({ _id: before._id })).deletedCount === 1) return true;
       // It was removed meanwhile, and what was below it in part.
       await entries.deleteOne({ _id });

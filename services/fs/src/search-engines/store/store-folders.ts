@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IndexFolderRecord, Models } from '@wharf/models';
 import type { VirtualPath } from '@wharf/paths';
 import type { SearchIndex, Territory } from '../../domain/search/search-index.ts';
-import { BATCH, batches, ignoreDuplicates, subtree, within } from './index-records.ts';
+import { BATCH, batches, entryBatches, ignoreDuplicates, subtree, within } from './index-records.ts';
 
 const ID_BYTES = 9;
 
@@ -19,6 +19,7 @@ export interface StoreFolders {
    * before it.
    */
   foldersBelow(path: VirtualPath): AsyncGenerator<readonly Folder[]>;
+  dropEntries(wanted: ReadonlyArray<{ readonly _id: string }>): Promise<void>;
   /** Takes folders away with all that is below them. */
   dropTrees(paths: readonly VirtualPath[]): Promise<void>;
   readonly operations: Pick<SearchIndex, 'findFolder' | 'openFolder' | 'requeue' | 'queued' | 'settle' | 'settleAll'>;
@@ -63,19 +64,22 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
       if (first && last) await folders.updateMany({ ...which, path: { $gte: first.path, $lte: last.path } }, { $set: { queued } });
     }
   };
+  const dropEntries = async (wanted: ReadonlyArray<{ readonly _id: string }>) => {
+    for (const some of entryBatches(wanted)) await entries.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } });
+  };
   /** A folder may have any number of entries. */
-  const dropEntries = async (id: string) => {
+  const emptyFolder = async (id: string) => {
     for (;;) {
       const found = await entries
         .find({ _id: within(id) }, { _id: 1 })
         .limit(BATCH)
         .lean<Array<{ _id: string }>>();
-      if (found.length > 0) await entries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+      await dropEntries(found);
       if (found.length < BATCH) return;
     }
   };
   const dropFolders = async (ids: readonly string[]) => {
-    for (const some of batches(ids, 20)) await Promise.all(some.map(dropEntries));
+    for (const some of batches(ids, 20)) await Promise.all(some.map(emptyFolder));
     await folders.deleteMany({ _id: { $in: [...ids] } });
   };
   const dropTrees = async (paths: readonly VirtualPath[]) => {
@@ -94,6 +98,7 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
     folderOf,
     addFolders,
     foldersBelow,
+    dropEntries,
     dropTrees,
     operations: {
       async findFolder(path) {

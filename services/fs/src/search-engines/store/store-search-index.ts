@@ -12,11 +12,18 @@ import { createStoreState } from './store-state.ts';
  * needs a transaction: an entry whose folder is gone is not found, and every change may be done again.
  *
  * Entries have an index over their grams, and it is not there while an emptied index fills: made of what is there it costs a tenth of what
- * it costs entry by entry. Folders need none: the ids of their entries begin with theirs.
+ * it costs entry by entry. Folders need none: the ids of their entries begin with theirs. The built-in store answers nobody else while it makes one, so
+ * there it is made before there is anything.
+ *
+ * @param isBuiltIn whether this is the built-in store
  */
-export async function createStoreSearchIndex(models: Models): Promise<SearchIndex> {
+export async function createStoreSearchIndex(models: Models, isBuiltIn = false): Promise<SearchIndex> {
   const { indexFolders: folders, indexEntries: entries } = models;
   await Promise.all([makeIndexes(folders), dropFormerIndexes(entries)]);
+  const beginGrams = async () => {
+    if (isBuiltIn) await entries.createIndexes();
+  };
+  await beginGrams();
   const search = createStoreSearch(models);
   const folderTable = createStoreFolders(models);
 
@@ -29,6 +36,7 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
     async clear() {
       await entries.collection.dropIndexes();
       await Promise.all([removeAll(entries), removeAll(folders)]);
+      await beginGrams();
     },
     makeFast: () => entries.createIndexes(),
     ...createStoreState(models),
