@@ -38,8 +38,10 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     return { ...folder, logOut };
   };
   const upload = async (name: string) => {
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('+')]);
-    await chooser.setFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from('a text') }]);
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Upload files' }).click();
+    await (await chooser).setFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from('a text') }]);
   };
   /** Lets an upload wait until it is told to go on. */
   const holdUploads = async () => {

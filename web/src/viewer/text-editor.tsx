@@ -29,6 +29,8 @@ export default function TextEditor(props: {
   /** Where the viewer wants to go without what was written. */
   const [leaving, setLeaving] = createSignal<{ readonly go: () => void }>();
   const isChanged = () => text() !== saved();
+  // Whoever shows the editor may have none any more when it goes.
+  const name = nameOf(props.path);
   /** Whether the viewer said that what was written may go. */
   let isDiscarded = false;
   const discard = (go: () => void) => {
@@ -88,7 +90,6 @@ export default function TextEditor(props: {
   onCleanup(() => {
     // It goes without having asked: the login ended, somebody else logged in in another tab, or the page failed.
     if (isChanged() && !isDiscarded) {
-      const name = nameOf(props.path);
       const written = mark + text().replaceAll('\n', lineEnd);
       notify(t('unsavedLeft', { name }), { isBad: true, action: { label: t('saveAsFile'), run: () => saveFile(name, written) } });
     }
