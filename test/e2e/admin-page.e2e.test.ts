@@ -239,6 +239,10 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     await expectAccessible(page);
     const words = (await page.getByRole('dialog').locator('label, .note').allTextContents()).filter(Boolean);
     expect(words.filter((text) => !/\p{Script=Han}/u.test(text))).toEqual([]);
+    // Nothing of a page is aside of the screen, what is for the ear alone neither.
+    await page.goto(`${world.base}/@admin/rules`);
+    await page.locator('.effect tbody tr').first().waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(said).toEqual([]);
     await context.close();
   });

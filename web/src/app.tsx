@@ -7,9 +7,10 @@ import { look } from './files/look.ts';
 import { t } from './i18n/i18n.ts';
 import { isLoginAsked } from './login/ask-login.ts';
 import { LoginPage } from './login/login-page.tsx';
-import { Notices } from './parts/notices.tsx';
+import { dismissAll, Notices } from './parts/notices.tsx';
+import { Part } from './parts/part.tsx';
 import { page } from './router.ts';
-import { me } from './session.ts';
+import { isGuest, me } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
 import { UploadPanel } from './uploads/upload-panel.tsx';
 
@@ -24,6 +25,11 @@ export function App(): JSX.Element {
   });
   // What is there of one user is none of the next one's business.
   const who = createMemo(() => me.latest?.id);
+  createEffect((before: number | undefined) => {
+    if (who() === undefined || isGuest()) return before;
+    if (before !== undefined && before !== who()) dismissAll();
+    return who();
+  });
   return (
     <ErrorBoundary fallback={(error: unknown) => <Unreachable error={error} />}>
       <Switch>
@@ -50,18 +56,30 @@ function Shell(): JSX.Element {
     <div class="shell">
       <Sidebar desk={desk} />
       <Suspense fallback={<div class="page" />}>
-        <Switch fallback={<FileView desk={desk} />}>
+        <Switch
+          fallback={
+            <Part>
+              <FileView desk={desk} />
+            </Part>
+          }
+        >
           <Match when={page()?.area === 'account'}>
-            <AccountPage />
+            <Part>
+              <AccountPage />
+            </Part>
           </Match>
           <Match when={page()?.area === 'admin'}>
-            <AdminPage />
+            <Part>
+              <AdminPage />
+            </Part>
           </Match>
         </Switch>
       </Suspense>
       {/* What is on its way goes on, whatever page is shown. */}
       <UploadPanel queue={desk.uploads} />
-      <Dialogs desk={desk} />
+      <Part onClose={() => desk.setDialog()}>
+        <Dialogs desk={desk} />
+      </Part>
     </div>
   );
 }

@@ -43,7 +43,7 @@ let guarded = { state: {} as unknown, address: '' };
 /** Has whoever shows something asked before it is left, by a link, a key or the browser's buttons. @returns what ends that */
 export function guardLeaving(ask: Guard): () => void {
   guard = ask;
-  guarded = { state: history.state, address: location.pathname };
+  guarded = { state: history.state, address: location.href };
   return () => {
     if (guard === ask) guard = undefined;
   };
@@ -114,8 +114,8 @@ export function closeFile(): void {
   });
 }
 
-/** The address that was opened is a file. */
+/** The address that was opened is a file. In full: a path that begins with `//` would be one of another site. */
 export function becomeFile(): void {
-  history.replaceState({ isFile: true }, '', location.pathname);
+  history.replaceState({ isFile: true }, '', location.href);
   setPlace(placeNow());
 }

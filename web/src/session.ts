@@ -1,5 +1,5 @@
 import { createResource } from 'solid-js';
-import { call, keepToken, token } from './api/call.ts';
+import { call, keepToken, keptToken } from './api/call.ts';
 import { whoIs } from './who-is.ts';
 
 /** Values of the bits of `permission`, by the names that the API has for them. */
@@ -8,8 +8,19 @@ const BITS = { seeHides: 0, withoutPassword: 1, offlineDownload: 2, write: 3, re
 const GUEST_ROLE = 1;
 const ADMIN_ROLE = 2;
 
-/** Who uses the page; undefined: nobody yet, a login is needed. */
-const [me, { refetch: readMe }] = createResource(token, whoIs);
+const [asked, { refetch: readMe }] = createResource(keptToken, whoIs);
+/** Who uses the page; undefined: nobody yet, a login is needed. A resource that failed throws at whoever reads it, here it is undefined too. */
+const me = {
+  get latest() {
+    return asked.error === undefined ? asked.latest : undefined;
+  },
+  get state() {
+    return asked.state;
+  },
+  get error(): unknown {
+    return asked.error;
+  },
+};
 const [settings] = createResource(() => call('/api/public/settings', {}).catch((): Record<string, string> => ({})));
 
 export { me, readMe, settings };

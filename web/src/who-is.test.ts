@@ -23,3 +23,31 @@ it('a login that has ended is forgotten, and not the one that came while that wa
   expect(kept.size).toBe(0);
   vi.unstubAllGlobals();
 });
+
+it('until it is known whose the login is that another tab got, calls go by that of whom the page is shown to', async () => {
+  const told: ((event: { key: string; newValue: string }) => void)[] = [];
+  vi.stubGlobal('addEventListener', (_: string, tell: (typeof told)[number]) => told.push(tell));
+  vi.stubGlobal('localStorage', { getItem: () => 'of ada' });
+  vi.resetModules();
+  const { call } = await import('./api/call.ts');
+  const { whoIs } = await import('./who-is.ts');
+  const answer = Promise.withResolvers<void>();
+  const by: unknown[] = [];
+  vi.stubGlobal('fetch', async (address: string, { headers }: { headers: Record<string, string> }) => {
+    by.push([address, headers['Authorization']]);
+    if (address === '/api/me') await answer.promise;
+    return Response.json({ code: 200, message: '', data: {} });
+  });
+  for (const tell of told) tell({ key: 'wharf.token', newValue: 'of bea' });
+  const asked = whoIs('of bea');
+  await call('/api/fs/mkdir', { path: '/mine' });
+  answer.resolve();
+  await asked;
+  await call('/api/fs/mkdir', { path: '/hers' });
+  expect(by).toEqual([
+    ['/api/me', 'of bea'],
+    ['/api/fs/mkdir', 'of ada'],
+    ['/api/fs/mkdir', 'of bea'],
+  ]);
+  vi.unstubAllGlobals();
+});

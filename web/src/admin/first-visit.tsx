@@ -2,6 +2,7 @@ import { Check, HardDrive, type IconNode, Smartphone, Users } from 'lucide';
 import { createResource, createSignal, type JSX, Show } from 'solid-js';
 import { call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
+import { remember as keep, recall } from '../kept.ts';
 import { CopyButton } from '../pages/dialogs.tsx';
 // Its texts and its look.
 import '../pages/page.tsx';
@@ -28,7 +29,7 @@ const isInstalled = () => matchMedia('(display-mode: standalone)').matches;
 
 /** Where there is no storage but the one that a new Wharf has: three steps, until they are done or put away. */
 export default function FirstVisit(props: { onStorage: () => void }): JSX.Element {
-  const [memory, setMemory] = createSignal(localStorage.getItem(WELCOME_KEY) ?? '');
+  const [memory, setMemory] = createSignal(recall(WELCOME_KEY) ?? '');
   const [open, setOpen] = createSignal<'storage' | 'user'>();
   const [invited, setInvited] = createSignal<{ name: string; password: string }>();
   const [state, { refetch }] = createResource(async () => {
@@ -39,7 +40,7 @@ export default function FirstVisit(props: { onStorage: () => void }): JSX.Elemen
     return { hasStorage, hasUser: users.content.some(({ role }) => role === ROLE.general) };
   });
   const remember = (value: string) => {
-    localStorage.setItem(WELCOME_KEY, value);
+    keep(WELCOME_KEY, value);
     setMemory(value);
   };
   const now = () => (memory() === 'shown' && (state.state === 'ready' || state.state === 'refreshing') ? state.latest : undefined);

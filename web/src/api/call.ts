@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import { recall, remember } from '../kept.ts';
 import { ERROR_NAME } from './error-header.ts';
 import { type ErrorName, type Operations, TRAVELS } from './operations.ts';
 
@@ -17,20 +18,20 @@ export class ApiError extends Error {
 }
 
 const TOKEN_KEY = 'wharf.token';
-const [token, setToken] = createSignal(localStorage.getItem(TOKEN_KEY) ?? '');
+const [keptToken, setKept] = createSignal(recall(TOKEN_KEY) ?? '');
+const [token, setToken] = createSignal(keptToken());
 // Another tab logged in or out.
 addEventListener('storage', (event) => {
-  if (event.key === TOKEN_KEY) setToken(event.newValue ?? '');
+  if (event.key === TOKEN_KEY) setKept(event.newValue ?? '');
 });
 
-/** The login of this browser; empty: a guest. */
-export { token };
+/** `keptToken`: the login of this browser; empty: a guest. `token`: the one of whom the page is shown to, by which calls go until it is known whose the other one is. */
+export { keptToken, setToken, token };
 
 /** Keeps a login, or ends it with an empty text. */
 export function keepToken(value: string): void {
-  if (value === '') localStorage.removeItem(TOKEN_KEY);
-  else localStorage.setItem(TOKEN_KEY, value);
-  setToken(value);
+  remember(TOKEN_KEY, value === '' ? null : value);
+  setKept(value);
 }
 
 export type Answer<Path extends keyof Operations> = Operations[Path]['answer'];
@@ -44,13 +45,14 @@ export async function call<Path extends keyof Operations>(
   path: Path,
   input: Operations[Path]['input'],
   signal: AbortSignal | null = null,
+  login = token(),
 ): Promise<Answer<Path>> {
   const travels = TRAVELS[path] ?? 'body';
   const isAsked = travels === 'get' || travels === 'query';
   const query = isAsked ? `?${new URLSearchParams(input as Record<string, string>)}` : '';
   const headers: Record<string, string> = travels === 'header' ? { ...(input as Record<string, string>) } : {};
   if (travels === 'body') headers['Content-Type'] = 'application/json';
-  if (token() !== '') headers['Authorization'] = token();
+  if (login !== '') headers['Authorization'] = login;
   const response = await fetch(path + (query === '?' ? '' : query), {
     method: travels === 'get' ? 'GET' : 'POST',
     headers,

@@ -2,9 +2,11 @@ import { FolderOpen, KeyRound, PlugZap, ShieldAlert } from 'lucide';
 import { createEffect, createSignal, type JSX, lazy, Match, onCleanup, Show, Suspense, Switch } from 'solid-js';
 import { WELCOME_KEY } from '../admin/welcome-key.ts';
 import { t } from '../i18n/i18n.ts';
+import { recall } from '../kept.ts';
 import { Icon } from '../parts/icon.tsx';
-import { openFolder, place } from '../router.ts';
-import { isAdmin, isGuest, settings } from '../session.ts';
+import { Part } from '../parts/part.tsx';
+import { closeFile, openFolder, place } from '../router.ts';
+import { isAdmin, isGuest, readMe, settings } from '../session.ts';
 import { chooseFiles } from '../uploads/choose-files.ts';
 import { droppedFiles } from '../uploads/dropped-files.ts';
 import { actionOf } from './actions.ts';
@@ -66,13 +68,15 @@ export function FileView(props: { desk: Desk }): JSX.Element {
         <main ref={main} class="file-main" tabindex="-1">
           <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
           <Suspense>
-            <Show when={isAdmin() && props.desk.folder() === '/' && localStorage.getItem(WELCOME_KEY) !== 'done'}>
+            <Show when={isAdmin() && props.desk.folder() === '/' && recall(WELCOME_KEY) !== 'done'}>
               <FirstVisit onStorage={() => void listing.refresh()} />
             </Show>
           </Suspense>
-          <Suspense>
-            <Show when={listing.info()?.header}>{(text) => <FolderText desk={props.desk} text={text()} isHeader />}</Show>
-          </Suspense>
+          <Part>
+            <Suspense>
+              <Show when={listing.info()?.header}>{(text) => <FolderText desk={props.desk} text={text()} isHeader />}</Show>
+            </Suspense>
+          </Part>
           <Switch fallback={<FileList desk={props.desk} />}>
             <Match when={listing.state() === 'loading'}>
               <Waiting />
@@ -84,19 +88,25 @@ export function FileView(props: { desk: Desk }): JSX.Element {
               <EmptyFolder desk={props.desk} />
             </Match>
           </Switch>
-          <Suspense>
-            <Show when={listing.info()?.readme}>{(text) => <FolderText desk={props.desk} text={text()} />}</Show>
-          </Suspense>
+          <Part>
+            <Suspense>
+              <Show when={listing.info()?.readme}>{(text) => <FolderText desk={props.desk} text={text()} />}</Show>
+            </Suspense>
+          </Part>
         </main>
         <Show when={look.showsDetails() && place().file === undefined}>
-          <Suspense>
-            <Details desk={props.desk} />
-          </Suspense>
+          <Part>
+            <Suspense>
+              <Details desk={props.desk} />
+            </Suspense>
+          </Part>
         </Show>
       </div>
-      <Suspense>
-        <Show when={place().file}>{(name) => <Viewer desk={props.desk} name={name()} />}</Show>
-      </Suspense>
+      <Part onClose={closeFile}>
+        <Suspense>
+          <Show when={place().file}>{(name) => <Viewer desk={props.desk} name={name()} />}</Show>
+        </Suspense>
+      </Part>
     </div>
   );
 }
@@ -155,6 +165,12 @@ function Failure(props: { desk: Desk }): JSX.Element {
           <Icon of={error()?.code === 403 ? ShieldAlert : PlugZap} size={48} />
           <h2>{explain(error())}</h2>
           <p class="state-actions">
+            <Show when={error()?.error === 'UNAUTHENTICATED'}>
+              {/* Who looks whose the login is finds that it has ended, and asks for another one. */}
+              <button type="button" class="button is-main" onClick={() => void readMe()}>
+                {t('login')}
+              </button>
+            </Show>
             <button type="button" class="button" onClick={() => void props.desk.listing.refresh()}>
               {t('tryAgain')}
             </button>

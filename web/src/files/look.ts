@@ -1,13 +1,14 @@
 import { createSignal } from 'solid-js';
+import { recall, remember } from '../kept.ts';
 import { type Arrangement, GROUPINGS } from './group-entries.ts';
 import type { Order } from './sort-entries.ts';
 
 /** A choice of how things look that this browser remembers. */
 function remembered<Value extends string>(key: string, first: Value, allowed: readonly Value[]) {
-  const stored = localStorage.getItem(key);
+  const stored = recall(key);
   const [value, setValue] = createSignal<Value>(allowed.find((each) => each === stored) ?? first);
   const choose = (next: Value) => {
-    localStorage.setItem(key, next);
+    remember(key, next);
     setValue(() => next);
   };
   return [value, choose] as const;

@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import { recall, remember } from '../kept.ts';
 import type { ItemWords } from './item-words.ts';
 import { en, type Messages } from './messages-en.ts';
 import type { PageMessages } from './page-messages-en.ts';
@@ -49,14 +50,14 @@ export async function chooseLanguage(code: string): Promise<void> {
   const [files, pages] = await Promise.all([found.load(), hasPages ? found.loadPages() : {}]);
   setMessages({ ...files, ...pages });
   setLanguage(code);
-  localStorage.setItem(KEY, code);
+  remember(KEY, code);
   document.documentElement.lang = code;
   document.documentElement.dir = found.direction ?? 'ltr';
 }
 
 /** The language that was chosen last, or the first of the browser's that there is. */
 export function chooseFirstLanguage(): Promise<void> {
-  const wanted = [localStorage.getItem(KEY) ?? '', ...navigator.languages].map((code) => code.slice(0, 2));
+  const wanted = [recall(KEY) ?? '', ...navigator.languages].map((code) => code.slice(0, 2));
   return chooseLanguage(wanted.find((code) => code in LANGUAGES) ?? 'en');
 }
 

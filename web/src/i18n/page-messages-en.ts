@@ -25,7 +25,6 @@ export const pagesEn = {
   copiedText: 'Copied',
   notCopied: 'The browser does not let the page copy. Select the text and copy it yourself.',
   keptIt: 'I have kept it',
-  saveAsFile: 'Save as a file',
   shownOnce: 'It is shown this once. Copy it now.',
   removeNamed: 'Remove “{name}”?',
   removeThis: 'Remove {name}',

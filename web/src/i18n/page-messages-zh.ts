@@ -24,7 +24,6 @@ export const pagesZh: PageMessages = {
   copiedText: '已复制',
   notCopied: '浏览器不允许页面复制，请自行选中文字并复制。',
   keptIt: '我已保存',
-  saveAsFile: '保存为文件',
   shownOnce: '只显示这一次，请立即复制。',
   removeNamed: '移除“{name}”？',
   removeThis: '移除 {name}',

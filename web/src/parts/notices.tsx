@@ -24,6 +24,9 @@ export function notify(text: string, options: { isBad?: boolean; action?: Notice
   if (!notice.isBad) setTimeout(() => dismiss(notice.id), STAYS_MS);
 }
 
+/** Puts all away: they are none of the business of whoever comes next. */
+export const dismissAll = (): void => void setNotices([]);
+
 export function Notices(): JSX.Element {
   return (
     <div class="notices" role="status" aria-live="polite">

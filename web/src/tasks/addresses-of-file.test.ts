@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { addressesOfFile } from './addresses-of-file.ts';
 
 const INFO = 'd6:lengthi5e4:name7:a b.txt12:piece lengthi16384e6:pieces20:aaaaaaaaaaaaaaaaaaaae';
@@ -20,4 +20,14 @@ it('a metalink is the best address of each of its files', async () => {
 
 it.each(['', 'd', 'd4:info', 'd4:infoi5', 'd999:x', 'l', 'a text'])('%j is neither', async (text) => {
   expect(await addressesOfFile(new File([text], 'x'))).toEqual([]);
+});
+
+it('lists of trackers in each other, however deep, are read once', async () => {
+  const torrent = `d13:announce-list${'l'.repeat(300)}${'1:a'.repeat(300)}${'e'.repeat(300)}4:info${INFO}e`;
+  const decoded = vi.spyOn(TextDecoder.prototype, 'decode');
+  const [magnet = ''] = await addressesOfFile(new File([torrent], 'x.torrent'));
+  expect(magnet).toMatch(/&tr=a$/);
+  // Once where the torrent ends, once for its trackers, each with its length.
+  expect(decoded.mock.calls.length).toBeLessThan(1_400);
+  decoded.mockRestore();
 });

@@ -103,9 +103,21 @@ function textAt(bytes: Uint8Array, at: number): { text: string; to: number } {
 
 /** The texts of a value: itself, or those of its lists. */
 function textsIn(bytes: Uint8Array, at: number): string[] {
-  if (bytes[at] !== 0x6c) return bytes[at] === 0x69 || bytes[at] === 0x64 ? [] : [textAt(bytes, at).text];
   const texts: string[] = [];
-  for (let next = at + 1; bytes[next] !== 0x65; next = skip(bytes, next)) texts.push(...textsIn(bytes, next));
+  /** Each byte is read once, however deep the lists lie in each other. @returns where the value ends */
+  const read = (from: number): number => {
+    const kind = bytes[from];
+    if (kind === 0x69 || kind === 0x64) return skip(bytes, from);
+    if (kind !== 0x6c) {
+      const { text, to } = textAt(bytes, from);
+      texts.push(text);
+      return to;
+    }
+    let next = from + 1;
+    while (bytes[next] !== 0x65) next = read(next);
+    return next + 1;
+  };
+  read(at);
   return texts;
 }
 

@@ -29,3 +29,34 @@ it('shows tasks that change by the thousand a few times a second', async () => {
   page.turn();
   vi.unstubAllGlobals();
 });
+
+it('a stream of which nothing comes any more is opened anew', async () => {
+  vi.useFakeTimers();
+  const ended: AbortSignal[] = [];
+  const fetched = vi.fn(async (_: string, { signal }: { signal: AbortSignal }) => {
+    ended.push(signal);
+    const body = new ReadableStream<Uint8Array>({
+      start(stream) {
+        stream.enqueue(new TextEncoder().encode('event: snapshot\ndata: []\n\n'));
+        signal.addEventListener('abort', () => stream.error(signal.reason));
+      },
+    });
+    return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } });
+  });
+  vi.stubGlobal('fetch', fetched);
+  vi.stubGlobal('document', page);
+  page.hidden = false;
+  const feed = createTaskFeed(() => undefined);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(feed.isLive()).toBe(true);
+  expect(fetched).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(fetched).toHaveBeenCalledTimes(2);
+  expect(ended[0]?.aborted).toBe(true);
+  page.hidden = true;
+  page.turn();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});

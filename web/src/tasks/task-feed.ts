@@ -21,6 +21,8 @@ export interface TaskFeed {
 /** Pauses before the stream is opened again, in milliseconds: the first, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** The server says something every quarter of a minute: a stream that is silent for so long has lost it, in milliseconds. */
+const SILENCE_MS = 45_000;
 /** Thousands of tasks may change in a second, and to show them takes all of them in order: it is done so often, in milliseconds. */
 const LOOK_MS = 100;
 
@@ -62,17 +64,21 @@ export function createTaskFeed(onEnd: (task: Task) => void): TaskFeed {
   };
   const follow = async (signal: AbortSignal) => {
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+      const silence = createSilence();
       try {
-        const answer = await fetch('/api/task/events', { headers: { Authorization: token() }, signal });
+        const ending = AbortSignal.any([signal, silence.signal]);
+        const answer = await fetch('/api/task/events', { headers: { Authorization: token() }, signal: ending });
         const isStream = answer.headers.get('Content-Type')?.startsWith('text/event-stream') === true;
         if (answer.body && isStream)
-          for await (const { name, data } of readEvents(answer.body)) {
+          for await (const { name, data } of readEvents(silence.heed(answer.body))) {
             pauseMs = FIRST_PAUSE_MS;
             take(name, JSON.parse(data));
           }
         else await answer.body?.cancel();
       } catch {
         // The network, or the end of it all: the loop tells which.
+      } finally {
+        silence.end();
       }
       setLive(false);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -92,6 +98,27 @@ export function createTaskFeed(onEnd: (task: Task) => void): TaskFeed {
     reading?.abort();
   });
   return { tasks, isLive };
+}
+
+/** Aborts its signal where nothing comes for too long: networks go, and servers stop, without a word. */
+function createSilence() {
+  const silent = new AbortController();
+  let timer: ReturnType<typeof setTimeout>;
+  const begin = () => {
+    timer = setTimeout(() => silent.abort(), SILENCE_MS);
+  };
+  begin();
+  return {
+    signal: silent.signal,
+    async *heed(body: AsyncIterable<Uint8Array>) {
+      for await (const chunk of body) {
+        clearTimeout(timer);
+        begin();
+        yield chunk;
+      }
+    },
+    end: () => clearTimeout(timer),
+  };
 }
 
 /** Those that wait have not begun: they stand first. */

@@ -1,4 +1,5 @@
 import { call } from '../api/call.ts';
+import { recall, remember } from '../kept.ts';
 import type { Unfinished } from './upload-queue.ts';
 
 /** Of each upload at the server, when its file was changed last: the server does not say, and names and sizes alone fit more files than one. */
@@ -6,7 +7,7 @@ const KEY = 'wharf.uploads';
 
 function readKept(): Record<string, number> {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const kept: unknown = JSON.parse(recall(KEY) ?? '{}');
     return typeof kept === 'object' && kept !== null ? (kept as Record<string, number>) : {};
   } catch {
     return {};
@@ -14,11 +15,7 @@ function readKept(): Record<string, number> {
 }
 
 /** Where the browser takes no more the server compares the files. */
-function keep(kept: Readonly<Record<string, number>>): void {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(kept));
-  } catch {}
-}
+const keep = (kept: Readonly<Record<string, number>>): void => remember(KEY, JSON.stringify(kept));
 
 /** Remembers when the file of an upload was changed last; undefined forgets it. */
 export function rememberUpload(session: string, modifiedMs: number | undefined): void {

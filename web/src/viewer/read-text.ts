@@ -1,3 +1,5 @@
+import { ApiError, openEnvelope } from '../api/call.ts';
+import { ERROR_NAME } from '../api/error-header.ts';
 import { decodeText } from './decode-text.ts';
 import { formOf, type TextForm } from './text-form.ts';
 
@@ -14,12 +16,14 @@ export interface ReadText {
   readonly form: TextForm | undefined;
 }
 
-/** @throws Error the file cannot be read */
+/** @throws ApiError why the file cannot be read */
 export async function readText(address: string): Promise<ReadText> {
-  const answer = await fetch(address, { headers: { Range: `bytes=0-${MAX_BYTES - 1}` }, cache: 'no-store' });
+  const answer = await fetch(address, { headers: { Range: `bytes=0-${MAX_BYTES - 1}` }, cache: 'no-store' }).catch((error: unknown) => {
+    throw new ApiError(0, String(error));
+  });
   // Of an empty file no byte can be asked for.
   const isEmpty = answer.status === 416;
-  if (!answer.ok && !isEmpty) throw new Error(`${answer.status} ${answer.statusText}`);
+  if (!answer.ok && !isEmpty) openEnvelope(await answer.json().catch(() => undefined), answer.headers.get(ERROR_NAME));
   const whole = Number(/\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '')?.[1] ?? 0);
   const bytes = isEmpty ? new Uint8Array() : new Uint8Array(await answer.arrayBuffer());
   return { text: decodeText(bytes), isWhole: whole <= MAX_BYTES, etag: answer.headers.get('ETag') ?? '', form: formOf(bytes) };

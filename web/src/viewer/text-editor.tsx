@@ -3,6 +3,7 @@ import { ApiError } from '../api/call.ts';
 import { explain } from '../files/explain.ts';
 import { nameOf } from '../files/tree-path.ts';
 import { t } from '../i18n/i18n.ts';
+import { saveFile } from '../pages/save-file.ts';
 import { notify } from '../parts/notices.tsx';
 import { guardLeaving } from '../router.ts';
 import { numberedPath } from '../uploads/numbered-path.ts';
@@ -28,6 +29,15 @@ export default function TextEditor(props: {
   /** Where the viewer wants to go without what was written. */
   const [leaving, setLeaving] = createSignal<{ readonly go: () => void }>();
   const isChanged = () => text() !== saved();
+  // Whoever shows the editor may have none any more when it goes.
+  const name = nameOf(props.path);
+  /** Whether the viewer said that what was written may go. */
+  let isDiscarded = false;
+  const discard = (go: () => void) => {
+    isDiscarded = true;
+    endGuard();
+    go();
+  };
 
   const save = async (path: string, match: string | undefined) => {
     if (isBusy()) return;
@@ -78,6 +88,11 @@ export default function TextEditor(props: {
   addEventListener('beforeunload', onLeave);
   addEventListener('keydown', onKeyDown, { capture: true });
   onCleanup(() => {
+    // It goes without having asked: the login ended, somebody else logged in in another tab, or the page failed.
+    if (isChanged() && !isDiscarded) {
+      const written = mark + text().replaceAll('\n', lineEnd);
+      notify(t('unsavedLeft', { name }), { isBad: true, action: { label: t('saveAsFile'), run: () => saveFile(name, written) } });
+    }
     endGuard();
     removeEventListener('beforeunload', onLeave);
     removeEventListener('keydown', onKeyDown, { capture: true });
@@ -105,7 +120,7 @@ export default function TextEditor(props: {
           <button type="button" class="button" onClick={() => void save(props.path, undefined)}>
             {t('replaceTheirs')}
           </button>
-          <button type="button" class="button" onClick={() => props.onClose()}>
+          <button type="button" class="button" onClick={() => discard(props.onClose)}>
             {t('showTheirs')}
           </button>
         </div>
@@ -117,14 +132,7 @@ export default function TextEditor(props: {
             <button type="button" class="button" onClick={goOn}>
               {t('goOnEditing')}
             </button>
-            <button
-              type="button"
-              class="button is-danger"
-              onClick={() => {
-                endGuard();
-                where().go();
-              }}
-            >
+            <button type="button" class="button is-danger" onClick={() => discard(where().go)}>
               {t('discard')}
             </button>
           </div>

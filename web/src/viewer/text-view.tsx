@@ -1,9 +1,10 @@
 import { PencilLine } from 'lucide';
 import { createResource, createSignal, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
+import { explain } from '../files/explain.ts';
 import { nameOf, parentOf } from '../files/tree-path.ts';
 import { showSize, t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
-import { MAX_BYTES, readText } from './read-text.ts';
+import { MAX_BYTES, type ReadText, readText } from './read-text.ts';
 import { renderMarkdown } from './render-markdown.ts';
 
 const TextEditor = lazy(() => import('./text-editor.tsx'));
@@ -18,7 +19,8 @@ export function TextView(props: {
   onSaved: () => void;
 }): JSX.Element {
   const [read, { refetch }] = createResource(() => props.address, readText);
-  const [isEditing, setEditing] = createSignal(false);
+  /** What is edited: that is as it was read, whatever comes of a later look at the file. */
+  const [editing, setEditing] = createSignal<ReadText>();
   const isMarkdown = () => props.form === 'markdown';
   const [rendered] = createResource(
     () => (isMarkdown() && !read.error ? read()?.text : undefined),
@@ -26,25 +28,25 @@ export function TextView(props: {
   );
   const canEdit = () => props.canEdit && read()?.isWhole === true && read()?.form !== undefined && read()?.etag !== '';
   const end = () => {
-    setEditing(false);
+    setEditing();
     void refetch();
   };
   return (
     <Switch fallback={<p class="viewer-none">{t('loading')}</p>}>
-      <Match when={read.error}>
-        <p class="viewer-none">{t('errorOffline')}</p>
-      </Match>
-      <Match when={isEditing() && read.latest}>
+      <Match when={editing()}>
         {(there) => (
           <Suspense>
             <TextEditor path={props.path} read={there()} onSaved={props.onSaved} onClose={end} />
           </Suspense>
         )}
       </Match>
+      <Match when={read.error}>
+        <p class="viewer-none">{explain(read.error)}</p>
+      </Match>
       <Match when={read.latest && !(isMarkdown() && !rendered())}>
         <div class="viewer-text">
           <Show when={canEdit()}>
-            <button type="button" class="button viewer-edit" onClick={() => setEditing(true)}>
+            <button type="button" class="button viewer-edit" onClick={() => setEditing(read())}>
               <Icon of={PencilLine} />
               {t('edit')}
             </button>

@@ -13,6 +13,7 @@ import { showSize, t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { Modal } from '../parts/modal.tsx';
+import { Part } from '../parts/part.tsx';
 import { closeFile, openFile } from '../router.ts';
 import { FilmView } from './film-view.tsx';
 import { ImageView } from './image-view.tsx';
@@ -31,7 +32,13 @@ export default function Viewer(props: { desk: Desk; name: string }): JSX.Element
     () => (listing.indexOf(props.name) < 0 && listing.state() === 'ready' ? joinPath(props.desk.folder(), props.name) : undefined),
     (path): Promise<Entry> => call('/api/fs/get', { path, password: '' }),
   );
-  const entry = createMemo(() => listing.at(listing.indexOf(props.name)) ?? (alone.error ? undefined : alone.latest));
+  // It stays what it was where a new look at the folder does not find it: what is written in a file outlives the file.
+  let kept: { readonly name: string; readonly entry: Entry } | undefined;
+  const entry = createMemo(() => {
+    const found = listing.at(listing.indexOf(props.name)) ?? (alone.error ? undefined : alone.latest);
+    if (found) kept = { name: props.name, entry: found };
+    return kept?.name === props.name ? kept.entry : undefined;
+  });
   const neighbour = (step: 1 | -1) => {
     for (let index = listing.indexOf(props.name) + step; index >= 0 && index < listing.total(); index += step) {
       const each = listing.at(index);
@@ -94,9 +101,11 @@ export default function Viewer(props: { desk: Desk; name: string }): JSX.Element
         </div>
         <Show when={look.showsDetails() && entry()}>
           {(there) => (
-            <Suspense>
-              <FileDetails desk={props.desk} entry={there()} />
-            </Suspense>
+            <Part>
+              <Suspense>
+                <FileDetails desk={props.desk} entry={there()} />
+              </Suspense>
+            </Part>
           )}
         </Show>
       </div>

@@ -1,0 +1,138 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAvailable, isMissing, login, startStandalone } from '@wharf/harness';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { buildWebPage, expectAccessible, openTab } from './support/web-page.ts';
+import { openWorld, type World } from './support/world.ts';
+
+const found = await openBrowser();
+
+describe.runIf(isAvailable('chromium', found))('the page, where something fails', () => {
+  let world: World;
+  let context: BrowserContext;
+  let page: Page;
+
+  beforeAll(async () => {
+    const built = await buildWebPage();
+    world = await openWorld(startStandalone, { env: { WHARF_WEB_DIR: built.path } });
+  });
+  beforeEach(async () => {
+    context = await (found as Browser).newContext({ locale: 'en-GB', acceptDownloads: true, viewport: { width: 1280, height: 800 } });
+  });
+  afterEach(() => context.close());
+  afterAll(async () => {
+    if (!isMissing(found)) await found.close();
+    await world?.close();
+  });
+
+  /** A folder with a text, opened by an admin whose login is this tab's own. */
+  const openFolder = async (purpose: string) => {
+    const folder = await world.folder(purpose);
+    await writeFile(join(folder.disk, 'note.txt'), 'first');
+    const own = await login(world.base, 'admin', world.wharf.adminPassword);
+    page = await openTab(context, world.base, own.token ?? '', folder.path);
+    await page.getByRole('grid').waitFor();
+    const logOut = () => fetch(`${world.base}/api/auth/logout`, { headers: { Authorization: own.token ?? '' } });
+    return { ...folder, logOut };
+  };
+  const upload = async (name: string) => {
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Upload files' }).click();
+    await (await chooser).setFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from('a text') }]);
+  };
+  /** Lets an upload wait until it is told to go on. */
+  const holdUploads = async () => {
+    const gate = Promise.withResolvers<void>();
+    await page.route('**/api/fs/put', async (route) => {
+      await gate.promise;
+      await route.continue();
+    });
+    return gate.resolve;
+  };
+  const write = async (text: string) => {
+    await page.getByRole('link', { name: 'note.txt' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.locator('.code-field .cm-content').focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(text);
+    await page.getByText('Not saved yet').waitFor();
+  };
+
+  test('a server that cannot tell who the viewer is leaves no empty page', async () => {
+    page = await context.newPage();
+    await page.route('**/api/me', (route) => route.fulfill({ status: 500, contentType: 'text/html', body: '<h1>500</h1>' }));
+    await page.goto(world.base);
+    await page.getByRole('alert').filter({ hasText: 'could not be reached' }).waitFor();
+    await page.unroute('**/api/me');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+  });
+
+  test('an address of a file that begins with two slashes shows it', async () => {
+    const { path } = await openFolder('slashes');
+    await page.goto(`${world.base}/${path}/note.txt`);
+    await page.getByRole('dialog').getByText('first').waitFor();
+  });
+
+  test('where a script cannot be fetched, an upload goes on, and trying again shows what was missing', async () => {
+    const { disk } = await openFolder('scripts');
+    const goOn = await holdUploads();
+    await upload('sent.txt');
+    await page.route('**/assets/*', (route) => route.abort());
+    await page.getByRole('link', { name: 'note.txt' }).click();
+    const failure = page.getByRole('dialog').getByRole('alert').filter({ hasText: 'does not work just now' });
+    await failure.waitFor();
+    await expectAccessible(page);
+    goOn();
+    await expect.poll(() => readFile(join(disk, 'sent.txt'), 'utf8').catch(() => '')).toBe('a text');
+    await page.unroute('**/assets/*');
+    await failure.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('dialog').getByText('first').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'sent.txt' }).waitFor();
+  });
+
+  test('what is written outlives its file, that somebody else removed', async () => {
+    const { path, disk } = await openFolder('removed');
+    const goOn = await holdUploads();
+    await upload('sent.txt');
+    await write(' and second');
+    await rm(join(disk, 'note.txt'));
+    await world.admin.call('/api/fs/list', { path, password: '', page: 1, per_page: 0, refresh: true });
+    const looked = page.waitForResponse('**/api/fs/list');
+    goOn();
+    await looked;
+    await expect.poll(() => page.getByRole('link', { name: 'sent.txt', includeHidden: true }).count()).toBe(1);
+    expect(await page.getByRole('link', { name: 'note.txt', includeHidden: true }).count()).toBe(0);
+    await page.getByText('Not saved yet').waitFor();
+    await page.keyboard.press('Control+S');
+    await page.getByRole('button', { name: 'Save it beside theirs' }).click();
+    await expect.poll(() => readFile(join(disk, 'note (2).txt'), 'utf8').catch(() => '')).toBe('first and second');
+  });
+
+  test('what is written can be saved as a file after the login has ended', async () => {
+    const { path, logOut } = await openFolder('logged-out');
+    await write(' and second');
+    await logOut();
+    // Another tab finds that it has, and forgets it for all.
+    const other = await context.newPage();
+    await other.goto(world.base + path);
+    await other.getByRole('button', { name: 'Log in' }).waitFor();
+    await page.getByText('was not saved').waitFor();
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as a file' }).click()]);
+    expect(saved.suggestedFilename()).toBe('note.txt');
+    expect(await readFile(await saved.path(), 'utf8')).toBe('first and second');
+  });
+
+  test('whoever is told that the login has ended can log in from there', async () => {
+    const { logOut } = await openFolder('ended');
+    await logOut();
+    await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'local' }).click();
+    const failure = page.getByRole('alert').filter({ hasText: 'Your login has ended' });
+    await failure.getByRole('button', { name: 'Log in' }).click();
+    await page.getByLabel('Password').waitFor();
+  });
+});
