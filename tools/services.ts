@@ -78,7 +78,9 @@ try {
 }
 
 async function startAll(): Promise<void> {
-  const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret), config.mongoUrl);
+  const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret), {
+    storeUrl: config.mongoUrl,
+  });
   const copyAs = dataDir.copyAs === undefined ? [] : ['--copy-as', dataDir.copyAs];
   const mongoUrl =
     config.mongoUrl ??

@@ -1,9 +1,10 @@
-import { lstat, writeFile } from 'node:fs/promises';
+import { lstat, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProgram, STANDALONE } from './support/program.ts';
 import { everythingIn, requireAbsent } from './support/secrets.ts';
+import { totpCode } from './support/totp.ts';
 
 const PASSWORD_LINE = /^.*log in as "admin" with the password (\S+).*$/gm;
 
@@ -98,6 +99,34 @@ describe('what stands behind npm start', () => {
     } finally {
       await wharf.stop();
       await photos.remove();
+    }
+  });
+
+  test('goes on with another secret where the one of before is lost, without what that sealed', async () => {
+    const wharf = await startStandalone({ env: { WHARF_SECRET: undefined } });
+    try {
+      const before = await login(wharf.base, 'admin', wharf.adminPassword);
+      const storages = at((await before.get('/api/admin/storage/list')).data, 'content');
+      const local = Array.isArray(storages) ? storages.find((storage) => at(storage, 'mount_path') === '/local') : undefined;
+      await before.call('/api/admin/meta/create', { path: '/local/closed', password: 'of before' });
+      await before.call('/api/fs/mkdir', { path: '/local/open' });
+      const secret = String(at(await before.call('/api/auth/2fa/generate'), 'secret'));
+      await before.call('/api/auth/2fa/verify', { secret, code: totpCode(secret) });
+      await rm(join(wharf.dataDir, 'secret'));
+      await expect(wharf.restart()).rejects.toThrow('npm start -- --new-secret');
+
+      await wharf.restart({ args: ['--new-secret', '--reset-admin-password'] });
+      const password = /^Password reset: .* the password (\S+) /m.exec(wharf.log())?.[1] ?? '';
+      const admin = await login(wharf.base, 'admin', password);
+      const look = () => admin.post('/api/fs/list', { path: '/local' });
+      expect((await look()).code).not.toBe(200);
+      await admin.call('/api/admin/storage/update', local);
+      expect(at((await look()).data, 'content', 0, 'name')).toBe('open');
+      expect(JSON.stringify(await admin.get('/api/admin/meta/list'))).toContain('/local/closed');
+      await wharf.restart();
+      await login(wharf.base, 'admin', password);
+    } finally {
+      await wharf.stop();
     }
   });
 

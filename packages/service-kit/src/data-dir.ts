@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { Secret } from './config/secret.ts';
+import { LOST_SECRET } from './crypto/require-own-secret.ts';
 import { DATA_VERSION, newerData, type StoreNote, UNVERSIONED } from './data-version.ts';
 import { connectStore } from './store.ts';
 import { replaceFile, writeOnce } from './write-once.ts';
@@ -36,10 +37,15 @@ export interface DataDir {
  * Makes the folder (0700) when it is missing, and in it the secret (0600) when none is given. The first secret made is kept for ever, and no other one made:
  * everything encrypted at rest and every login depends on it. A process that is killed at any step leaves nothing that stops the next one.
  *
- * @param storeUrl of a store elsewhere, which may be in use though this folder is new. @throws AppError FAILED_PRECONDITION saying what to do when the folder
+ * @param options.storeUrl of a store elsewhere, which may be in use though this folder is new. @param options.newSecret the secret is lost: another one is
+ * made. @throws AppError FAILED_PRECONDITION saying what to do when the folder
  * cannot be used
  */
-export async function openDataDir(dataDir: string, given: Secret | undefined, storeUrl?: string): Promise<DataDir> {
+export async function openDataDir(
+  dataDir: string,
+  given: Secret | undefined,
+  { storeUrl, newSecret = false }: { storeUrl?: string | undefined; newSecret?: boolean } = {},
+): Promise<DataDir> {
   const path = resolve(dataDir);
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
@@ -49,7 +55,9 @@ export async function openDataDir(dataDir: string, given: Secret | undefined, st
     path,
     secret:
       given ??
-      new Secret(await secretOf(join(path, SECRET_FILE), async () => note.isFirstStart && !(storeUrl && (await hasUsers(storeUrl))))),
+      new Secret(
+        await secretOf(join(path, SECRET_FILE), async () => newSecret || (note.isFirstStart && !(storeUrl && (await hasUsers(storeUrl))))),
+      ),
     storeDir: join(path, STORE_FOLDER),
     note,
     copyAs: note.version < DATA_VERSION ? `before-data-${DATA_VERSION}` : undefined,
@@ -86,14 +94,14 @@ export async function noteOfBackup(dataDir: string): Promise<string> {
   return data === undefined ? text : `${JSON.stringify({ ...data, is_backup: true })}\n`;
 }
 
-/** @param isFirst whether nothing can be lost yet: another one would not read what is sealed, and seal what comes so that the right one does not read it */
-async function secretOf(file: string, isFirst: () => Promise<boolean>): Promise<string> {
+/** @param isWanted whether one may be made: nothing can be lost yet, or all is. Else another one would not read what is sealed, and seal what comes so that the right one does not read it */
+async function secretOf(file: string, isWanted: () => Promise<boolean>): Promise<string> {
   if (!(await isThere(file))) {
-    if (!(await isFirst()))
+    if (!(await isWanted()))
       throw new AppError(
         'FAILED_PRECONDITION',
         `${file} is missing. Restore it from a backup, or start with the WHARF_SECRET of before: what is stored cannot be read without it. ` +
-          'To go on without passwords of storages, logins and links of before, write a secret of your own into it, of 32 characters or more.',
+          LOST_SECRET,
       );
     await writeOnce(file, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
   }

@@ -128,7 +128,7 @@ describe('the secret of a data folder', () => {
     const { secret, keepStoreId } = await openDataDir(dir.path, undefined);
     await keepStoreId('store');
     await lose();
-    await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing\. Restore it from a backup/);
+    await expect(openDataDir(dir.path, undefined)).rejects.toThrow(/secret is missing\. Restore it from a backup.*--new-secret/);
     expect((await openDataDir(dir.path, secret)).secret).toBe(secret);
     await writeFile(join(dir.path, 'secret'), `${secret.reveal()}\n`);
     expect((await openDataDir(dir.path, undefined)).secret.reveal()).toBe(secret.reveal());
@@ -138,10 +138,10 @@ describe('the secret of a data folder', () => {
     await start();
     const other = await makeTempDir('other');
     try {
-      await openDataDir(other.path, undefined, engine?.url);
+      await openDataDir(other.path, undefined, { storeUrl: engine?.url });
       await rm(join(other.path, 'secret'));
       await store.collection('users').insertOne({ username: 'admin' });
-      await expect(openDataDir(other.path, undefined, engine?.url)).rejects.toThrow(/secret is missing/);
+      await expect(openDataDir(other.path, undefined, { storeUrl: engine?.url })).rejects.toThrow(/secret is missing/);
     } finally {
       await other.remove();
     }
@@ -161,6 +161,11 @@ describe('the secret of a data folder', () => {
       .insertOne({ _id: 'permanent', ...{ sealed: seal(deriveKeys(secret).atRest, 'token') } });
     await requireOwnSecret(store, secret);
     await expect(requireOwnSecret(store, other)).rejects.toThrow(/is not the one with which this store was written. Start with that one/);
+    await requireOwnSecret(store, secret, { isLost: true });
+    await requireOwnSecret(store, secret);
+    await requireOwnSecret(store, other, { isLost: true });
+    // Auth seals another token by the other secret.
+    expect(await store.collection('permanent_tokens').countDocuments()).toBe(0);
   });
 });
 

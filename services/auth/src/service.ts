@@ -62,9 +62,11 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
         clock: kit.clock,
       });
       if (config.resetAdminPassword && !isFirst) {
-        const password = await resetAdminPassword(parts.accounts);
+        const password = await resetAdminPassword(parts.accounts, parts.twoStep);
         await parts.audit.record({ action: 'admin_password_reset', userId: ADMIN_ID, target: `user ${ADMIN_ID}` });
-        process.stdout.write(`Password reset: log in as the admin with the password ${password} (it is shown only this once).\n`);
+        process.stdout.write(
+          `Password reset: log in as the admin with the password ${password} (it is shown only this once), without a second factor.\n`,
+        );
       }
       // A process that ended between a change and its revision is made good for here.
       await parts.changed();

@@ -6,16 +6,17 @@ const folder = tmpdir();
 
 describe('arguments', () => {
   it('may be none', async () => {
-    expect(await readArguments([])).toEqual({ mounts: [], resetAdminPassword: false, backupFile: undefined });
+    expect(await readArguments([])).toEqual({ mounts: [], resetAdminPassword: false, newSecret: false, backupFile: undefined });
   });
 
   it('mount folders, as many as are given', async () => {
-    expect(await readArguments(['--mount', `/a=${folder}`, `--mount=/b/c/=${folder}`, '--reset-admin-password'])).toEqual({
+    expect(await readArguments(['--mount', `/a=${folder}`, `--mount=/b/c/=${folder}`, '--reset-admin-password', '--new-secret'])).toEqual({
       mounts: [
         { mountPath: '/a', folder },
         { mountPath: '/b/c', folder },
       ],
       resetAdminPassword: true,
+      newSecret: true,
       backupFile: undefined,
     });
   });

@@ -15,13 +15,16 @@ export interface FolderMount {
 export interface Arguments {
   readonly mounts: readonly FolderMount[];
   readonly resetAdminPassword: boolean;
+  /** The secret of the store is lost: it goes on with another one. */
+  readonly newSecret: boolean;
   /** Where a backup is to be written, absolute; then nothing else is done. */
   readonly backupFile: string | undefined;
 }
 
 const USAGE = [
   'npm start -- --mount /photos=/srv/photos   shows the folder /srv/photos at /photos; can be given several times',
-  'npm start -- --reset-admin-password        prints a new password for the admin and ends all logins of the admin',
+  'npm start -- --reset-admin-password        prints a new password for the admin, switches the second factor of the admin off and ends all logins of the admin',
+  'npm start -- --new-secret                  goes on with another secret where the one of before is lost, and with it all that it sealed',
   'npm start -- --backup /srv/wharf.tar       writes a backup of the data folder and ends; alone, also while another Wharf runs',
 ];
 
@@ -30,9 +33,10 @@ export async function readArguments(words: readonly string[]): Promise<Arguments
   const options = {
     mount: { type: 'string', multiple: true },
     'reset-admin-password': { type: 'boolean' },
+    'new-secret': { type: 'boolean' },
     backup: { type: 'string' },
   } as const;
-  let values: { mount?: string[]; 'reset-admin-password'?: boolean; backup?: string };
+  let values: { mount?: string[]; 'reset-admin-password'?: boolean; 'new-secret'?: boolean; backup?: string };
   try {
     values = parseArgs({ args: [...words], options }).values;
   } catch (error) {
@@ -46,12 +50,12 @@ export async function readArguments(words: readonly string[]): Promise<Arguments
     if (problem !== undefined) problems.push(`--mount ${text}: ${problem}`);
     else if (typeof mount !== 'string') mounts.push(mount);
   }
-  const { backup: backupFile, 'reset-admin-password': resetAdminPassword = false } = values;
+  const { backup: backupFile, 'reset-admin-password': resetAdminPassword = false, 'new-secret': newSecret = false } = values;
   const problem = backupFile === undefined ? undefined : await whyNoBackup(backupFile);
   if (problem !== undefined) problems.push(`--backup ${backupFile}: ${problem}`);
-  if (backupFile !== undefined && (resetAdminPassword || values.mount)) problems.push('--backup: give it alone');
+  if (backupFile !== undefined && (resetAdminPassword || newSecret || values.mount)) problems.push('--backup: give it alone');
   if (problems.length > 0) throw unusable(problems);
-  return { mounts, resetAdminPassword, backupFile };
+  return { mounts, resetAdminPassword, newSecret, backupFile };
 }
 
 async function whyNoBackup(file: string): Promise<string | undefined> {

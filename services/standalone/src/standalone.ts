@@ -57,7 +57,7 @@ async function startStandalone(
   logger: Logger,
   tracing: Tracing,
 ): Promise<() => Promise<void>> {
-  const dataDir = await openDataDir(config.dataDir, config.secret, config.mongoUrl);
+  const dataDir = await openDataDir(config.dataDir, config.secret, { storeUrl: config.mongoUrl, newSecret: given.newSecret });
   // The store starts in its own thread while this one loads the services.
   const embedding =
     config.mongoUrl === undefined
@@ -82,7 +82,7 @@ async function startStandalone(
   void embedded?.failed.then((error) => {
     throw error;
   });
-  const { store, storeId, clock } = await openStore(config, embedded, dataDir, logger);
+  const { store, storeId, clock } = await openStore(config, given, embedded, dataDir, logger);
   const onBusError = createBusErrors(logger, Date.now);
   const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
 
@@ -168,6 +168,7 @@ function httpOf({ http }: Service) {
 /** Connects to the store and prepares it for this version. One elsewhere forgets logins and locks by its own time: that is ours then. */
 async function openStore(
   config: ReturnType<typeof readStandaloneConfig>,
+  { newSecret }: Arguments,
   embedded: Awaited<ReturnType<typeof startEmbeddedMongo>> | undefined,
   dataDir: Awaited<ReturnType<typeof openDataDir>>,
   logger: Logger,
@@ -175,7 +176,7 @@ async function openStore(
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
   try {
     const storeId = await prepareStore(store, embedded && dataDir.note);
-    await requireOwnSecret(store, dataDir.secret);
+    await requireOwnSecret(store, dataDir.secret, { isLost: newSecret });
     if (embedded && dataDir.note.isBackup) {
       const { holdOpenTasks } = await import('@wharf/task-engine');
       logger.warn({ paused: await holdOpenTasks(store) }, HELD);
