@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '@wharf/errors';
 import { followStoreClock } from './agreed-clock.ts';
 import { createBusErrors } from './bus/bus-errors.ts';
 import { createLocalBus } from './bus/local-bus.ts';
@@ -16,6 +15,7 @@ import { createLogger, type Logger } from './ops/logger.ts';
 import { opsHandler } from './ops/ops-server.ts';
 import type { RpcService } from './rpc/service.ts';
 import { createServiceKit, type ServiceKit } from './service-kit.ts';
+import { startProblem } from './start-problem.ts';
 import { connectStore } from './store.ts';
 import { openTracing } from './telemetry/open-tracing.ts';
 import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
@@ -199,8 +199,8 @@ export async function runProcess<Config extends { readonly logLevel: string; rea
       console.error(`${name}: ${error.message}`);
       process.exit(2);
     }
-    // What was foreseen says what to do.
-    if (AppError.is(error, 'FAILED_PRECONDITION') || AppError.is(error, 'CONTENT_CORRUPT')) console.error(`${name}: ${error.message}`);
+    const problem = startProblem(error);
+    if (problem !== undefined) console.error(`${name}: ${problem}`);
     else if (logger) logger.fatal({ err: error }, 'cannot start');
     else console.error(error);
     process.exit(1);
