@@ -148,6 +148,11 @@ it('a change that the store ends half way leaves what is found again, and no fol
   // By the entry alone the new place would be taken for known, and never be listed.
   expect([...(await index.children(path('/b'))).keys()]).toEqual([]);
 
+  // Tried again it would take along what is left at the old place alone, and nobody would list the others.
+  expect(await index.move(path('/a/top'), path('/b/new'))).toBe(false);
+  expect(await models.indexFolders.countDocuments({ path: /^\/(a\/top|b\/new)/ })).toBe(0);
+  expect([...(await index.children(path('/a'))).keys()]).toEqual(['top']);
+
   const removal = vi.spyOn(models.indexFolders, 'deleteMany').mockRejectedValueOnce(new Error('away'));
   await expect(index.remove(path('/'), [folder('a').name])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   removal.mockRestore();

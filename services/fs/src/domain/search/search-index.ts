@@ -138,8 +138,8 @@ export interface SearchIndex {
   remove(directory: VirtualPath, names: readonly EntryName[]): Promise<void>;
   /**
    * A folder and everything below it got another place. The folder that holds `to` must be in the index, else everything goes.
-   * @returns false when the index has no folder at `from`, or something at `to`; nothing is changed then. False, too, where it was removed meanwhile:
-   * nothing of it is left then
+   * @returns false when the index has no folder at `from`, or something at `to`; nothing is changed then. False, too, where it was removed meanwhile,
+   * or an earlier move of it did not end: its folders are gone from both places then
    */
   move(from: VirtualPath, to: VirtualPath): Promise<boolean>;
   /** Forgets all entries, all folders and the queue; the state stays. Searches may look at every name until `makeFast` has ended. */

@@ -81,6 +81,11 @@ it('a move that a crash ends half way has what a folder holds at its new place b
   expect(there.filter((each) => /\d$/.test(each)).filter((each) => !there.includes(`${each}/x`) || !there.includes(`${each}/y`))).toEqual(
     [],
   );
+
+  // Tried again it would take along what is left at the old place alone, and nobody would list the others.
+  expect(run(operations.move(path('/a/top'), path('/other/new'))).result).toBe(false);
+  expect(pathsWhere('TRUE')).toEqual(['/', '/a', '/other']);
+  expect([...operations.children(path('/a')).keys()]).toEqual(['top']);
 });
 
 it('a removal that a crash ends half way is found again by the entry', () => {

@@ -13,7 +13,7 @@ import { createStatements } from './statements.ts';
 export function createIndexOperations({ writer }: IndexFile) {
   const sql = createStatements(writer);
   const tables = createIndexTables(sql);
-  const { folderAt, addCount, dropEntry, dropTree, foldersBelow, addFolder } = tables;
+  const { folderAt, addCount, dropEntry, dropTree, dropHalfMoved, foldersBelow, addFolder } = tables;
   return {
     count: tables.count,
 
@@ -72,7 +72,7 @@ export function createIndexOperations({ writer }: IndexFile) {
       const find = 'SELECT id, is_directory FROM entries WHERE folder = ? AND name = ?';
       const entry = sql.first(find, oldParent.id, oldName);
       if (!entry || numberAt(entry, 1) !== 1 || sql.first(find, newParent.id, newName)) return false;
-      yield* dropTree(to);
+      if (yield* dropHalfMoved(from, to)) return false;
       // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it. Each of the others after all that it
       // holds: a folder that is at the new place is not read again.
       const place = ({ id, path }: { id: number; path: VirtualPath }) =>

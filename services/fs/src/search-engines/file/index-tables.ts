@@ -26,6 +26,11 @@ export function createIndexTables(sql: Statements) {
     const row = sql.first('SELECT id, depth FROM folders WHERE path = ?', path);
     return row && { id: numberAt(row, 0), depth: numberAt(row, 1) };
   };
+  /** Any folder of a tree. */
+  const folderIn = (path: VirtualPath): number | undefined => {
+    const row = sql.first(`SELECT id FROM folders WHERE ${IN_SUBTREE} LIMIT 1`, ...subtree(path));
+    return row && numberAt(row, 0);
+  };
   const addCount = (difference: number) => {
     if (counted !== undefined) counted += difference;
   };
@@ -36,14 +41,19 @@ export function createIndexTables(sql: Statements) {
   };
   function* dropTree(path: VirtualPath): Steps<void> {
     for (;;) {
-      const folder = sql.first(`SELECT id FROM folders WHERE ${IN_SUBTREE} LIMIT 1`, ...subtree(path));
-      if (!folder) return;
-      const id = numberAt(folder, 0);
+      const id = folderIn(path);
+      if (id === undefined) return;
       const entries = sql.all('SELECT id FROM entries WHERE folder = ? LIMIT ?', id, STEP_ENTRIES);
       for (const entry of entries) dropEntry(numberAt(entry, 0));
       if (entries.length < STEP_ENTRIES) sql.run('DELETE FROM folders WHERE id = ?', id);
       yield;
     }
+  }
+  /** What a move that did not end has left at its new place goes, after the rest at the old one: by itself that would be taken for whole. @returns whether there was any */
+  function* dropHalfMoved(from: VirtualPath, to: VirtualPath): Steps<boolean> {
+    if (folderIn(to) === undefined) return false;
+    for (const place of [from, to]) yield* dropTree(place);
+    return true;
   }
   /** The folders below one, some at a time: what is in a folder comes before it. */
   function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath }>> {
@@ -64,6 +74,7 @@ export function createIndexTables(sql: Statements) {
     addCount,
     dropEntry,
     dropTree,
+    dropHalfMoved,
     foldersBelow,
     addFolder,
     count(): number {

@@ -1,7 +1,7 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
-import { batches, entryBatches, idOf, ignoreDuplicates, recordOf, within } from './index-records.ts';
+import { batches, entryBatches, idOf, ignoreDuplicates, recordOf, subtree, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
 /** The entries of the index, which refer to their folder by its id. */
@@ -80,7 +80,7 @@ export function createStoreEntries(
       if (oldName === undefined || newName === undefined || !oldParent || !newParent || !moved || isWithin(from, to)) return false;
       const before = await entries.findById(idOf(oldParent._id, oldName)).lean<IndexEntryRecord>();
       if (!before?.is_dir || (await entries.findById(idOf(newParent._id, newName)).lean())) return false;
-      await dropTrees([to]);
+      if (await folders.exists({ $or: subtree(to) })) return dropHalves(dropTrees, from, to);
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
       // removed with it. Each of the others is moved after all that it holds: a folder that is at the new place is not read again.
       const placed = ({ _id, path }: Folder) => ({
@@ -103,4 +103,10 @@ export function createStoreEntries(
       return false;
     },
   };
+}
+
+/** What a move that did not end has left at its new place goes, after the rest at the old one: by itself that would be taken for whole. */
+async function dropHalves(dropTrees: StoreFolders['dropTrees'], from: VirtualPath, to: VirtualPath): Promise<false> {
+  for (const place of [from, to]) await dropTrees([place]);
+  return false;
 }
