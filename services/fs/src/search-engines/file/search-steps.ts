@@ -76,7 +76,8 @@ function* candidatesOf(sql: Statements, { words, scope }: Pick<SearchQuery, 'wor
       WHERE grams MATCH ? AND g.rowid > ? ${IN_SCOPE[scope]} ORDER BY g.rowid`;
     let rows: Rows | undefined;
     for (let after = 0; !rows || rows.wasCut(); ) {
-      rows = sql.each(find, match, after);
+      // As a whole number: from another one the grams would be gone through from the beginning.
+      rows = sql.each(find, match, BigInt(after));
       yield through(rows, (row) => {
         after = numberAt(row, 4);
       });
