@@ -33,3 +33,11 @@ it('the names of a folder of hundreds of thousands are looked at in turns with o
   expect(listings.size()).toBe(0);
   expect(await listings.note(vpath('/long'), names)).toBe(false);
 });
+
+it('a listing that the index has read itself does not wait, though it was still being noted: its folder would be read twice', async () => {
+  const listings = createNotedListings();
+  const noted = listings.note(vpath('/read'), ['a']);
+  await listings.follow(vpath('/read'), ['a']);
+  await noted;
+  expect(listings.size()).toBe(0);
+});

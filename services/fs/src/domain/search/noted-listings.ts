@@ -31,6 +31,8 @@ export interface NotedListings {
 export function createNotedListings(): NotedListings {
   const waiting = new Map<VirtualPath, number>();
   const seen = new LRUCache<VirtualPath, number>(maxPaths(REMEMBERED_LISTINGS));
+  /** What is being looked at: the walk may have read the very listing that is to be noted. */
+  const looks = new Map<VirtualPath, Promise<number>>();
   const settle = (path: VirtualPath, print: number) => {
     seen.set(path, print);
     if (waiting.get(path) === print) waiting.delete(path);
@@ -38,7 +40,10 @@ export function createNotedListings(): NotedListings {
   return {
     async note(path, names) {
       if (waiting.size >= MAX_LISTINGS) return false;
-      const print = await printOf(names);
+      const look = printOf(names);
+      looks.set(path, look);
+      const print = await look;
+      if (looks.get(path) === look) looks.delete(path);
       if (seen.get(path) === print) return false;
       waiting.set(path, print);
       return true;
@@ -47,6 +52,7 @@ export function createNotedListings(): NotedListings {
     clear: () => waiting.clear(),
     forget: () => seen.clear(),
     async follow(path, names) {
+      await looks.get(path);
       if (!waiting.has(path)) return;
       const print = await printOf(names);
       if (waiting.get(path) === print) settle(path, print);
