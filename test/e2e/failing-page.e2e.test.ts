@@ -35,7 +35,7 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     page = await openTab(context, world.base, own.token ?? '', folder.path);
     await page.getByRole('grid').waitFor();
     const logOut = () => fetch(`${world.base}/api/auth/logout`, { headers: { Authorization: own.token ?? '' } });
-    return { ...folder, logOut };
+    return { ...folder, logOut, token: own.token ?? '' };
   };
   const upload = async (name: string) => {
     const chooser = page.waitForEvent('filechooser');
@@ -88,11 +88,79 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     await expectAccessible(page);
     goOn();
     await expect.poll(() => readFile(join(disk, 'sent.txt'), 'utf8').catch(() => '')).toBe('a text');
+    // What says so goes with the file, whichever way that is left.
+    for (const leave of [() => page.goBack(), () => page.keyboard.press('Escape')]) {
+      await leave();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'note.txt' }).click();
+      await failure.waitFor();
+    }
     await page.unroute('**/assets/*');
     await failure.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('dialog').getByText('first').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'sent.txt' }).waitFor();
+  });
+
+  test('what a new Wharf says first, and the texts of another language, keep nobody from the files where they cannot be fetched', async () => {
+    const own = await login(world.base, 'admin', world.wharf.adminPassword);
+    const other = await (found as Browser).newContext({ locale: 'zh-CN' });
+    try {
+      await other.route(/assets\/(first-visit|messages-zh).*\.js/, (route) => route.abort());
+      page = await openTab(other, world.base, own.token ?? '', '/');
+      await page.getByRole('alert').filter({ hasText: 'does not work just now' }).waitFor();
+      await page.getByRole('grid').getByRole('link', { name: 'local' }).waitFor();
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('where nobody can tell whose the login is that another tab got, what is written stays, and is saved as whoever wrote it', async () => {
+    const { path, disk, token } = await openFolder('other-login');
+    await write(' and second');
+    await page.route('**/api/me', (route) => route.fulfill({ status: 500, contentType: 'text/html', body: '<h1>500</h1>' }));
+    const other = await context.newPage();
+    await other.goto(world.base + path);
+    const { token: next = '' } = await login(world.base, 'admin', world.wharf.adminPassword);
+    await other.evaluate(`localStorage.setItem('wharf.token', ${JSON.stringify(next)})`);
+    const notice = page.locator('.notice').filter({ hasText: 'does not answer' });
+    await notice.waitFor();
+    const put = page.waitForRequest('**/api/fs/put');
+    await page.keyboard.press('Control+S');
+    expect((await put).headers()['authorization']).toBe(token);
+    await expect.poll(() => readFile(join(disk, 'note.txt'), 'utf8')).toBe('first and second');
+    await page.unroute('**/api/me');
+    await page.getByText('All is saved').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Edit' }).waitFor();
+    await page.keyboard.press('Escape');
+    const [asked] = await Promise.all([page.waitForResponse('**/api/me'), notice.getByRole('button', { name: 'Try again' }).click()]);
+    await asked.finished();
+    const [listed] = await Promise.all([
+      page.waitForRequest('**/api/fs/list'),
+      page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'local' }).click(),
+    ]);
+    expect(listed.headers()['authorization']).toBe(next);
+  });
+
+  test('who logs out is logged out at once, and what was on its way goes no further', async () => {
+    const { token } = await openFolder('log-out');
+    await page.route('**/api/auth/logout', () => undefined);
+    await holdUploads();
+    const [put] = await Promise.all([page.waitForRequest('**/api/fs/put'), upload('sent.txt')]);
+    await page.getByRole('button', { name: 'admin', exact: true }).click();
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.headers()['authorization'] === token) sent.push(new URL(request.url()).pathname);
+    });
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    await expect.poll(() => put.failure()?.errorText).toMatch(/ABORTED/);
+    await page.getByLabel('Name').fill('admin');
+    await page.getByLabel('Password').fill(world.wharf.adminPassword);
+    await page.getByLabel('Password').press('Enter');
+    await page.getByRole('grid').waitFor();
+    expect(sent).toEqual(['/api/auth/logout']);
   });
 
   test('what is written outlives its file, that somebody else removed', async () => {

@@ -1,4 +1,4 @@
-import { createEffect, createMemo, ErrorBoundary, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
+import { createEffect, createMemo, ErrorBoundary, type JSX, lazy, Match, on, Show, Suspense, Switch } from 'solid-js';
 import { createDesk } from './files/desk.ts';
 import { Dialogs } from './files/dialogs.tsx';
 import { explain } from './files/explain.ts';
@@ -7,10 +7,10 @@ import { look } from './files/look.ts';
 import { t } from './i18n/i18n.ts';
 import { isLoginAsked } from './login/ask-login.ts';
 import { LoginPage } from './login/login-page.tsx';
-import { dismissAll, Notices } from './parts/notices.tsx';
+import { dismissAll, Notices, notify } from './parts/notices.tsx';
 import { Part } from './parts/part.tsx';
 import { page } from './router.ts';
-import { isGuest, me } from './session.ts';
+import { isGuest, me, readMe } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
 import { UploadPanel } from './uploads/upload-panel.tsx';
 
@@ -30,23 +30,36 @@ export function App(): JSX.Element {
     if (before !== undefined && before !== who()) dismissAll();
     return who();
   });
+  // What is under way and what was written goes on, as whoever it is of.
+  createEffect(
+    on(
+      () => me.error,
+      (error) => {
+        if (error === undefined || who() === undefined) return;
+        notify(explain(error), { isBad: true, action: { label: t('tryAgain'), run: () => void readMe() } });
+      },
+    ),
+  );
   return (
-    <ErrorBoundary fallback={(error: unknown) => <Unreachable error={error} />}>
-      <Switch>
-        <Match when={me.error}>
-          <Unreachable error={me.error} />
-        </Match>
-        <Match when={me.state === 'ready' && (who() === undefined || isLoginAsked())}>
-          <LoginPage />
-        </Match>
-        <Match when={who() !== undefined}>
-          <Show when={who()} keyed>
-            <Shell />
-          </Show>
-        </Match>
-      </Switch>
+    <>
+      <ErrorBoundary fallback={(error: unknown) => <Unreachable error={error} />}>
+        <Switch>
+          <Match when={who() === undefined && me.state === 'errored'}>
+            <Unreachable error={me.error} />
+          </Match>
+          <Match when={who() === undefined ? me.state === 'ready' : isGuest() && isLoginAsked()}>
+            <LoginPage />
+          </Match>
+          <Match when={who() !== undefined}>
+            <Show when={who()} keyed>
+              <Shell />
+            </Show>
+          </Match>
+        </Switch>
+      </ErrorBoundary>
+      {/* Beside it: what was written when the page failed can be saved from there. */}
       <Notices />
-    </ErrorBoundary>
+    </>
   );
 }
 

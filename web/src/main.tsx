@@ -5,6 +5,7 @@ import './look/tokens.css';
 import './look/base.css';
 
 addEventListener('keydown', () => document.documentElement.setAttribute('data-keys', ''), { capture: true, once: true });
-await chooseFirstLanguage();
+// Where its texts cannot be fetched, the page has those that it brings along.
+await chooseFirstLanguage().catch(() => undefined);
 const page = document.querySelector('#page');
 if (page) render(() => <App />, page);

@@ -1,5 +1,5 @@
 import { createResource } from 'solid-js';
-import { call, keepToken, keptToken } from './api/call.ts';
+import { call, keepToken, keptToken, viewer } from './api/call.ts';
 import { whoIs } from './who-is.ts';
 
 /** Values of the bits of `permission`, by the names that the API has for them. */
@@ -9,10 +9,10 @@ const GUEST_ROLE = 1;
 const ADMIN_ROLE = 2;
 
 const [asked, { refetch: readMe }] = createResource(keptToken, whoIs);
-/** Who uses the page; undefined: nobody yet, a login is needed. A resource that failed throws at whoever reads it, here it is undefined too. */
+/** Who uses the page; undefined: nobody yet, a login is needed. A look that fails leaves it what it was. */
 const me = {
   get latest() {
-    return asked.error === undefined ? asked.latest : undefined;
+    return viewer().user;
   },
   get state() {
     return asked.state;
@@ -39,7 +39,8 @@ export async function login(username: string, password: string, code: string): P
   keepToken(made);
 }
 
-export async function logout(): Promise<void> {
-  await call('/api/auth/logout', {}).catch(() => undefined);
+/** Ends here at once, whatever becomes of it at the server. */
+export function logout(): void {
+  void call('/api/auth/logout', {}).catch(() => undefined);
   keepToken('');
 }

@@ -207,7 +207,7 @@ function ViewerMenu(): JSX.Element {
             </For>
           </DropdownMenu.RadioGroup>
           <hr />
-          <DropdownMenu.Item onSelect={() => (isGuest() ? askLogin() : void logout())}>
+          <DropdownMenu.Item onSelect={() => (isGuest() ? askLogin() : logout())}>
             <Icon of={isGuest() ? LogIn : LogOut} />
             {t(isGuest() ? 'login' : 'logout')}
           </DropdownMenu.Item>

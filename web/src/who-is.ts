@@ -1,17 +1,17 @@
-import { type Answer, ApiError, call, keepToken, keptToken, setToken } from './api/call.ts';
+import { ApiError, call, keepToken, keptToken, setViewer } from './api/call.ts';
 
 /**
- * Whose a login is; undefined: it has ended, and this browser forgets it, unless it has another one by then: somebody logged in meanwhile, perhaps in
- * another tab. Once that is known calls go by it, and no sooner: what is under way is of whom the page is shown to.
+ * Asks whose a login is, and shows the page to them. One that has ended is forgotten. Neither happens where this browser has another login by then:
+ * somebody logged in or out meanwhile, perhaps in another tab.
+ *
+ * @throws ApiError nobody could tell: the page stays whose it was
  */
-export async function whoIs(login: string): Promise<Answer<'/api/me'> | undefined> {
-  try {
-    const found = await call('/api/me', {}, null, login);
-    if (keptToken() === login) setToken(login);
-    return found;
-  } catch (error) {
-    if (!(error instanceof ApiError && error.code === 401)) throw error;
-    if (keptToken() === login) keepToken('');
-    return undefined;
-  }
+export async function whoIs(login: string): Promise<void> {
+  const user = await call('/api/me', {}, null, login).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 401) return undefined;
+    throw error;
+  });
+  if (keptToken() !== login) return;
+  if (user === undefined) keepToken('');
+  setViewer({ token: user === undefined ? '' : login, user });
 }

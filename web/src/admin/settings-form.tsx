@@ -1,6 +1,7 @@
 import { createMemo, createResource, createSignal, For, type JSX, Show } from 'solid-js';
 import { type Answer, call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
+import { createLeaving, LeaveQuestion } from '../pages/leaving.tsx';
 import { Loaded } from '../pages/loaded.tsx';
 import { Section } from '../pages/page.tsx';
 import { createWork } from '../pages/work.ts';
@@ -30,6 +31,11 @@ export function SettingsForm(props: {
   const [changed, setChanged] = createSignal<Readonly<Record<string, string>>>({});
   const work = createWork();
   const count = createMemo(() => Object.keys(changed()).length);
+  const leaving = createLeaving(() => count() > 0);
+  const discard = (go: () => void) => {
+    setChanged({});
+    go();
+  };
   const isShown = (setting: Setting) => {
     const words = (props.search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
     const text = `${setting.key} ${labelOf(setting.key)} ${helpOf(itemOf(setting))}`.toLowerCase();
@@ -89,7 +95,8 @@ export function SettingsForm(props: {
           </>
         )}
       </Loaded>
-      <Show when={count() > 0}>
+      <LeaveQuestion of={leaving} class="save-bar" onDiscard={discard} />
+      <Show when={count() > 0 && !leaving.where()}>
         <div class="save-bar" role="status">
           <span>{work.problem() || t('notSaved', { n: count() })}</span>
           <button type="button" class="button" onClick={() => setChanged({})}>

@@ -19,19 +19,37 @@ export class ApiError extends Error {
 
 const TOKEN_KEY = 'wharf.token';
 const [keptToken, setKept] = createSignal(recall(TOKEN_KEY) ?? '');
-const [token, setToken] = createSignal(keptToken());
+
+/** Whom the page is shown to, and by which login; both change at once. */
+interface Viewer {
+  /** Empty: a guest. */
+  readonly token: string;
+  /** Undefined: nobody, or nobody yet. */
+  readonly user: Answer<'/api/me'> | undefined;
+}
+const [viewer, setViewer] = createSignal<Viewer>({ token: keptToken(), user: undefined });
+
+/** `keptToken`: the login of this browser; empty: a guest. Until it is known whose it is the page stays the one of its `viewer`. */
+export { keptToken, setViewer, viewer };
+
+/** The login by which calls go. */
+export const token = (): string => viewer().token;
+
+/** One that is new is asked whose it is. One that has ended is used no more, and the page is nobody's from then on. */
+function change(value: string): void {
+  if (value === keptToken()) return;
+  setKept(value);
+  if (value === '') setViewer({ token: '', user: undefined });
+}
 // Another tab logged in or out.
 addEventListener('storage', (event) => {
-  if (event.key === TOKEN_KEY) setKept(event.newValue ?? '');
+  if (event.key === TOKEN_KEY) change(event.newValue ?? '');
 });
-
-/** `keptToken`: the login of this browser; empty: a guest. `token`: the one of whom the page is shown to, by which calls go until it is known whose the other one is. */
-export { keptToken, setToken, token };
 
 /** Keeps a login, or ends it with an empty text. */
 export function keepToken(value: string): void {
   remember(TOKEN_KEY, value === '' ? null : value);
-  setKept(value);
+  change(value);
 }
 
 export type Answer<Path extends keyof Operations> = Operations[Path]['answer'];

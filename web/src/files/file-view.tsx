@@ -67,16 +67,22 @@ export function FileView(props: { desk: Desk }): JSX.Element {
       <div class="file-body">
         <main ref={main} class="file-main" tabindex="-1">
           <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
-          <Suspense>
-            <Show when={isAdmin() && props.desk.folder() === '/' && recall(WELCOME_KEY) !== 'done'}>
-              <FirstVisit onStorage={() => void listing.refresh()} />
-            </Show>
-          </Suspense>
-          <Part>
-            <Suspense>
-              <Show when={listing.info()?.header}>{(text) => <FolderText desk={props.desk} text={text()} isHeader />}</Show>
-            </Suspense>
-          </Part>
+          <Show when={isAdmin() && props.desk.folder() === '/' && recall(WELCOME_KEY) !== 'done'}>
+            <Part>
+              <Suspense>
+                <FirstVisit onStorage={() => void listing.refresh()} />
+              </Suspense>
+            </Part>
+          </Show>
+          <Show when={listing.info()?.header}>
+            {(text) => (
+              <Part>
+                <Suspense>
+                  <FolderText desk={props.desk} text={text()} isHeader />
+                </Suspense>
+              </Part>
+            )}
+          </Show>
           <Switch fallback={<FileList desk={props.desk} />}>
             <Match when={listing.state() === 'loading'}>
               <Waiting />
@@ -88,11 +94,15 @@ export function FileView(props: { desk: Desk }): JSX.Element {
               <EmptyFolder desk={props.desk} />
             </Match>
           </Switch>
-          <Part>
-            <Suspense>
-              <Show when={listing.info()?.readme}>{(text) => <FolderText desk={props.desk} text={text()} />}</Show>
-            </Suspense>
-          </Part>
+          <Show when={listing.info()?.readme}>
+            {(text) => (
+              <Part>
+                <Suspense>
+                  <FolderText desk={props.desk} text={text()} />
+                </Suspense>
+              </Part>
+            )}
+          </Show>
         </main>
         <Show when={look.showsDetails() && place().file === undefined}>
           <Part>
@@ -102,11 +112,15 @@ export function FileView(props: { desk: Desk }): JSX.Element {
           </Part>
         </Show>
       </div>
-      <Part onClose={closeFile}>
-        <Suspense>
-          <Show when={place().file}>{(name) => <Viewer desk={props.desk} name={name()} />}</Show>
-        </Suspense>
-      </Part>
+      <Show when={place().file}>
+        {(name) => (
+          <Part onClose={closeFile}>
+            <Suspense>
+              <Viewer desk={props.desk} name={name()} />
+            </Suspense>
+          </Part>
+        )}
+      </Show>
     </div>
   );
 }

@@ -18,7 +18,7 @@ it('a metalink is the best address of each of its files', async () => {
   expect(await addressesOfFile(new File([metalink], 'x.meta4'))).toEqual(['http://first/a?x=1&y=2', 'http://ninety/b']);
 });
 
-it.each(['', 'd', 'd4:info', 'd4:infoi5', 'd999:x', 'l', 'a text'])('%j is neither', async (text) => {
+it.each(['', 'd', 'd4:info', 'd4:infoi5', 'd4:infoi5ee', 'd999:x', 'l', 'a text'])('%j is neither', async (text) => {
   expect(await addressesOfFile(new File([text], 'x'))).toEqual([]);
 });
 

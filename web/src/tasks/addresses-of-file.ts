@@ -2,7 +2,11 @@
 export async function addressesOfFile(file: File): Promise<readonly string[]> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   // "d", then the first key of a torrent.
-  if (bytes[0] === 0x64) return [await magnetOf(bytes)].filter((address) => address !== '');
+  if (bytes[0] === 0x64)
+    return await magnetOf(bytes).then(
+      (magnet) => [magnet],
+      () => [],
+    );
   return addressesOfMetalink(new TextDecoder().decode(bytes));
 }
 
@@ -43,16 +47,12 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** The magnet link of a torrent: the hash of its part `info`, its name and its trackers (https://www.bittorrent.org/beps/bep_0009.html). */
+/** The magnet link of a torrent: the hash of its part `info`, its name and its trackers (https://www.bittorrent.org/beps/bep_0009.html). @throws RangeError: it is none */
 async function magnetOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const spans = new Map<string, { from: number; to: number }>();
-  try {
-    readDictionary(bytes, 0, (key, from, to) => spans.set(key, { from, to }));
-  } catch {
-    return '';
-  }
+  readDictionary(bytes, 0, (key, from, to) => spans.set(key, { from, to }));
   const info = spans.get('info');
-  if (!info) return '';
+  if (!info) throw new RangeError('no torrent');
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', bytes.slice(info.from, info.to)));
   const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   const trackers = ['announce', 'announce-list'].flatMap((key) => {

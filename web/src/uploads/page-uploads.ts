@@ -38,12 +38,18 @@ export function createPageUploads(onArrival: (path: string) => void): PageUpload
     if (queue.uploads().some(({ state }) => state === 'waiting' || state === 'sending')) event.preventDefault();
   };
   addEventListener('beforeunload', onLeave);
+  let isOver = false;
   onCleanup(() => {
+    isOver = true;
     removeEventListener('beforeunload', onLeave);
     queue.pauseAll();
   });
   return {
     ...queue,
+    // A folder that is dropped is read for a while; by then the page may be somebody else's.
+    add(files) {
+      if (!isOver) queue.add(files);
+    },
     look() {
       changes();
       return queue.uploads();

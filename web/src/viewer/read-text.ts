@@ -18,13 +18,15 @@ export interface ReadText {
 
 /** @throws ApiError why the file cannot be read */
 export async function readText(address: string): Promise<ReadText> {
-  const answer = await fetch(address, { headers: { Range: `bytes=0-${MAX_BYTES - 1}` }, cache: 'no-store' }).catch((error: unknown) => {
-    throw new ApiError(0, String(error));
-  });
+  const answer = await fetch(address, { headers: { Range: `bytes=0-${MAX_BYTES - 1}` }, cache: 'no-store' }).catch(failOffline);
   // Of an empty file no byte can be asked for.
   const isEmpty = answer.status === 416;
   if (!answer.ok && !isEmpty) openEnvelope(await answer.json().catch(() => undefined), answer.headers.get(ERROR_NAME));
   const whole = Number(/\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '')?.[1] ?? 0);
-  const bytes = isEmpty ? new Uint8Array() : new Uint8Array(await answer.arrayBuffer());
+  const bytes = isEmpty ? new Uint8Array() : new Uint8Array(await answer.arrayBuffer().catch(failOffline));
   return { text: decodeText(bytes), isWhole: whole <= MAX_BYTES, etag: answer.headers.get('ETag') ?? '', form: formOf(bytes) };
+}
+
+function failOffline(error: unknown): never {
+  throw new ApiError(0, String(error));
 }

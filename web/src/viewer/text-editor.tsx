@@ -3,9 +3,9 @@ import { ApiError } from '../api/call.ts';
 import { explain } from '../files/explain.ts';
 import { nameOf } from '../files/tree-path.ts';
 import { t } from '../i18n/i18n.ts';
+import { createLeaving, LeaveQuestion } from '../pages/leaving.tsx';
 import { saveFile } from '../pages/save-file.ts';
 import { notify } from '../parts/notices.tsx';
-import { guardLeaving } from '../router.ts';
 import { numberedPath } from '../uploads/numbered-path.ts';
 import { encodePath, putText } from '../uploads/send-bytes.ts';
 import CodeField from './code-field.tsx';
@@ -26,16 +26,15 @@ export default function TextEditor(props: {
   const [etag, setEtag] = createSignal(props.read.etag);
   const [isStale, setStale] = createSignal(false);
   const [isBusy, setBusy] = createSignal(false);
-  /** Where the viewer wants to go without what was written. */
-  const [leaving, setLeaving] = createSignal<{ readonly go: () => void }>();
   const isChanged = () => text() !== saved();
+  const leaving = createLeaving(isChanged);
   // Whoever shows the editor may have none any more when it goes.
   const name = nameOf(props.path);
   /** Whether the viewer said that what was written may go. */
   let isDiscarded = false;
   const discard = (go: () => void) => {
     isDiscarded = true;
-    endGuard();
+    leaving.end();
     go();
   };
 
@@ -61,17 +60,9 @@ export default function TextEditor(props: {
       setBusy(false);
     }
   };
-  const askFirst = (go: () => void) => {
-    if (isChanged()) setLeaving({ go });
-    return isChanged();
-  };
-  const close = () => askFirst(props.onClose) || props.onClose();
-  const endGuard = guardLeaving(askFirst);
+  const close = () => leaving.ask(props.onClose) || props.onClose();
   let editor!: HTMLDivElement;
-  const goOn = () => {
-    setLeaving();
-    editor.querySelector('.code-field')?.shadowRoot?.querySelector<HTMLElement>('.cm-content')?.focus();
-  };
+  const goOn = () => editor.querySelector('.code-field')?.shadowRoot?.querySelector<HTMLElement>('.cm-content')?.focus();
   const onKeyDown = (event: KeyboardEvent) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 's') {
       event.preventDefault();
@@ -84,8 +75,6 @@ export default function TextEditor(props: {
       close();
     }
   };
-  const onLeave = (event: BeforeUnloadEvent) => isChanged() && event.preventDefault();
-  addEventListener('beforeunload', onLeave);
   addEventListener('keydown', onKeyDown, { capture: true });
   onCleanup(() => {
     // It goes without having asked: the login ended, somebody else logged in in another tab, or the page failed.
@@ -93,8 +82,6 @@ export default function TextEditor(props: {
       const written = mark + text().replaceAll('\n', lineEnd);
       notify(t('unsavedLeft', { name }), { isBad: true, action: { label: t('saveAsFile'), run: () => saveFile(name, written) } });
     }
-    endGuard();
-    removeEventListener('beforeunload', onLeave);
     removeEventListener('keydown', onKeyDown, { capture: true });
   });
 
@@ -125,19 +112,7 @@ export default function TextEditor(props: {
           </button>
         </div>
       </Show>
-      <Show when={leaving()}>
-        {(where) => (
-          <div class="text-editor-question" role="alert">
-            <p>{t('discardQuestion')}</p>
-            <button type="button" class="button" onClick={goOn}>
-              {t('goOnEditing')}
-            </button>
-            <button type="button" class="button is-danger" onClick={() => discard(where().go)}>
-              {t('discard')}
-            </button>
-          </div>
-        )}
-      </Show>
+      <LeaveQuestion of={leaving} class="text-editor-question" onStay={goOn} onDiscard={discard} />
       <CodeField text={text()} name={nameOf(props.path)} label={t('textOf', { name: props.path })} onInput={setText} />
     </div>
   );
