@@ -17,7 +17,7 @@ import {
   Secret,
   schemas,
 } from '@wharf/service-kit';
-import { holdOpenTasks } from '@wharf/task-engine';
+import { holdBackup } from '@wharf/task-engine';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 9_500;
@@ -146,9 +146,7 @@ async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> 
   try {
     const storeId = await prepareStore(store, note);
     if (note.isBackup)
-      console.log(
-        `services: this data folder is a backup: its open tasks are paused (${await holdOpenTasks(store)}); resume or cancel them`,
-      );
+      console.log(`services: this data folder is a backup: its open tasks are paused (${await holdBackup(store)}); resume or cancel them`);
     return storeId;
   } finally {
     await store.close();

@@ -177,6 +177,41 @@ describe('a backup', () => {
     }
   });
 
+  test('restored beside its original, which runs, takes nothing of an upload that goes on there', async () => {
+    const { dataDir, filesDir, restored, file } = await folders();
+    const env = { WHARF_SECRET: undefined };
+    const wharf = await startStandalone({ dataDir, filesDir, env });
+    onTestFinished(async () => void (await wharf.stop()));
+    const admin = await login(wharf.base, 'admin', wharf.adminPassword);
+    const ann = { username: 'ann', password: 'a-password-of-ann', permission: 0xff, base_path: '/' };
+    await admin.call('/api/admin/user/create', ann);
+    const id = (await usersOf(admin)).map((user) => (at(user, 'username') === 'ann' ? at(user, 'id') : undefined)).find(Boolean);
+    const asAnn = () => login(wharf.base, ann.username, ann.password);
+    const first = await asAnn();
+    const upload = await beginParts(first, wharf.base, '/local/shared.bin', CONTENT.length, 1024 * 1024);
+    await sendPart(first, wharf.base, upload, CONTENT, 0);
+    // A sweep ends uploads of whoever is disabled: here it has none before she is back, in the copy it has one at once.
+    await admin.call('/api/admin/user/update', { ...ann, id, disabled: true });
+    expect(await backUp(dataDir, filesDir, file)).toMatchObject({ code: 0, stderr: '' });
+    await unpack(file, restored);
+    await admin.call('/api/admin/user/update', { ...ann, id, disabled: false });
+    const again = await asAnn();
+    expect(await sendPart(again, wharf.base, upload, CONTENT, 1)).toMatchObject({ code: 200 });
+    const unfinished = async (caller: Api) => at((await caller.get('/api/admin/upload/list')).data, 'total');
+    expect(await unfinished(admin)).toBe(1);
+
+    const copy = await startStandalone({ dataDir: restored, filesDir, env });
+    try {
+      const its = await login(copy.base, 'admin', wharf.adminPassword);
+      await waitFor('the sweep of the copy', async () => (await unfinished(its)) === 0);
+      expect(await sendPart(again, wharf.base, upload, CONTENT, 2)).toMatchObject({ code: 200 });
+      expect(await completeParts(again, wharf.base, upload)).toMatchObject({ code: 200 });
+      expect(CONTENT.equals((await fetchFile(again, wharf.base, '/local/shared.bin')).body)).toBe(true);
+    } finally {
+      await copy.stop();
+    }
+  });
+
   test('that cannot be made says why, and leaves nothing', async () => {
     const { dir, dataDir, filesDir, file } = await folders();
     const none = await backUp(dataDir, filesDir, file);

@@ -48,7 +48,7 @@ export function createHousekeeping(
   const { removeChunks } = createTaskChunkStore({ chunks });
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
   const forgetUntil = (end: Date) =>
-    updateInSteps({ tasks }, { done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
+    updateInSteps(tasks, { done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
 
   const giveUp = async () => {
     if (nowMs() - lookedAtMs < LOOK_MS) return;
@@ -67,10 +67,10 @@ export function createHousekeeping(
       const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED, error_code: 'UNSUPPORTED_OPERATION' };
       const still = { kind, done: false, paused: false, updated_at: { $lte: longAgo } };
       const due = { ...still, run_at: { $lte: longAgo } };
-      await updateInSteps({ tasks }, { ...due, waiting: true, state: { $in: [...QUEUED_STATES] } }, { $set: failed, ...stamp });
-      await updateInSteps({ tasks }, { ...due, waiting: false, state: TASK_STATE.failing }, { $set: failed, ...stamp });
+      await updateInSteps(tasks, { ...due, waiting: true, state: { $in: [...QUEUED_STATES] } }, { $set: failed, ...stamp });
+      await updateInSteps(tasks, { ...due, waiting: false, state: TASK_STATE.failing }, { $set: failed, ...stamp });
       const canceled = { $set: { ...ended, state: TASK_STATE.canceled }, ...stamp };
-      await updateInSteps({ tasks }, { ...still, waiting: false, state: TASK_STATE.canceling }, canceled);
+      await updateInSteps(tasks, { ...still, waiting: false, state: TASK_STATE.canceling }, canceled);
     }
   };
 
@@ -79,10 +79,10 @@ export function createHousekeeping(
     const ahead = before(-AHEAD_MS);
     const now = clock.now();
     const late = { waiting: true, kind: { $in: [...kinds] }, run_at: { $gt: ahead } };
-    await updateInSteps({ tasks }, late, { $set: { run_at: now }, ...stamp });
+    await updateInSteps(tasks, late, { $set: { run_at: now }, ...stamp });
     // A live worker has written a shorter lease by now. Of one that lives on all the same, the fence refuses what it still writes.
     const held = { state: { $in: HELD_STATES }, kind: { $in: [...kinds] }, lease_until: { $gt: ahead } };
-    await updateInSteps({ tasks }, held, { $set: { lease_until: NOBODY.lease_until, run_at: now }, ...stamp });
+    await updateInSteps(tasks, held, { $set: { lease_until: NOBODY.lease_until, run_at: now }, ...stamp });
   };
 
   return {

@@ -1,4 +1,4 @@
-export { holdOpenTasks } from './hold-open-tasks.ts';
+export { holdBackup } from './hold-backup.ts';
 export type { NewTask } from './new-task.ts';
 export { isTooMany } from './open-limit.ts';
 export { backoffMs, postponed, postponedMs } from './postponed.ts';

@@ -132,7 +132,7 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
     async clear(list, states, scope) {
       const filter = { ...visible(list, scope), done: true, state: { $in: [...states] } };
       const requireStill = nowAndThen(scope.mayStill);
-      await inTurnToChange(scope.creatorId, () => updateInSteps({ tasks }, filter, FORGOTTEN, (_, change) => requireStill().then(change)));
+      await inTurnToChange(scope.creatorId, () => updateInSteps(tasks, filter, FORGOTTEN, (_, change) => requireStill().then(change)));
     },
 
     async retryFailed(list, scope) {
@@ -147,7 +147,7 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock, reop
             const settle = await reopen(creator_id, count);
             await change().finally(settle);
           };
-          await updateInSteps({ tasks }, { ...filter, creator_id }, update, step).catch((error: unknown) => {
+          await updateInSteps(tasks, { ...filter, creator_id }, update, step).catch((error: unknown) => {
             if (!AppError.is(error, 'RATE_LIMITED')) throw error;
             refusal ??= error;
           });

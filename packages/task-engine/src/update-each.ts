@@ -1,4 +1,4 @@
-import type { TaskModels } from '@wharf/models';
+import type { Model } from 'mongoose';
 
 /** https://www.mongodb.com/docs/manual/reference/error-codes/ */
 const WRITE_CONFLICT = 112;
@@ -12,7 +12,10 @@ export interface TaskUpdate {
 }
 
 /** Changes tasks in one request, each if it meets its own filter. @returns how many did */
-export async function updateEach({ tasks }: Pick<TaskModels, 'tasks'>, updates: readonly TaskUpdate[]): Promise<number> {
+export async function updateEach(
+  { tasks }: { readonly tasks: Pick<Model<never>, 'collection'> },
+  updates: readonly TaskUpdate[],
+): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     try {
       // By the driver itself: mongoose takes as long to look at each of them as the store takes to do it.

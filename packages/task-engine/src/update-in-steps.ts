@@ -1,26 +1,30 @@
-import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { Model, QueryFilter } from 'mongoose';
 import { updateEach } from './update-each.ts';
 
-/** Tasks that are changed at a time: an embedded store does nothing else meanwhile, and some tasks name thousands of files. */
+/** Records that are changed at a time: an embedded store does nothing else meanwhile, and some tasks name thousands of files. */
 const STEP = 50;
 
 /**
- * Changes all tasks that meet a filter now, and each only if it still meets it when its turn has come. Others find the store free in between.
+ * Changes all records that meet a filter now, and each only if it still meets it when its turn has come. Others find the store free in between.
  *
- * @param around does each step, of so many tasks; what it throws ends the work
+ * @param around does each step, of so many records; what it throws ends the work
  */
-export async function updateInSteps(
-  { tasks }: Pick<TaskModels, 'tasks'>,
+export async function updateInSteps<Each extends { _id: string }>(
+  model: Model<Each>,
   filter: Readonly<Record<string, unknown>>,
   update: Readonly<Record<string, unknown>>,
   around: (count: number, change: () => Promise<unknown>) => Promise<unknown> = (_count, change) => change(),
 ): Promise<void> {
   const ids: string[] = [];
-  const found = tasks.find(filter, { _id: 1 }).batchSize(STEP).lean<Pick<TaskRecord, '_id'>[]>().cursor();
-  for await (const { _id } of found as AsyncIterable<Pick<TaskRecord, '_id'>>) ids.push(_id);
+  const found = model
+    .find(filter as QueryFilter<Each>, { _id: 1 })
+    .batchSize(STEP)
+    .lean()
+    .cursor();
+  for await (const { _id } of found as AsyncIterable<{ readonly _id: string }>) ids.push(_id);
   // Each by its id: with a list of ids the store may go by an index of the rest of the filter, and look at all of them in each step.
   while (ids.length > 0) {
     const step = ids.splice(0, STEP).map((_id) => ({ filter: { ...filter, _id }, update }));
-    await around(step.length, () => updateEach({ tasks }, step));
+    await around(step.length, () => updateEach({ tasks: model }, step));
   }
 }

@@ -1,6 +1,7 @@
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { connectStore } from '@wharf/service-kit';
+import { holdBackup } from '@wharf/task-engine';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSeedStore } from '../src/store/seed-store.ts';
 import { documentsRead } from './documents-read.ts';
@@ -87,6 +88,21 @@ it("a torrent whose time is over is one keeper's for a while, and is forgotten o
   expect(last).toMatchObject({ _id: 'task-6' });
   expect(last && (await seeds.end(last))).toBe(true);
   expect(await seeds.takeDue('aria2', at(60_000), at(90_000))).toBeUndefined();
+});
+
+it('those of a backup stay in their tools until somebody ends or tries them again: by now they may be of another download', async () => {
+  const { connection, seeds } = await openSeeds();
+  await seeds.init();
+  await seeds.add({ taskId: 'seeding', tool: 'aria2', toolId: 'a', toolsDir, removeAt: at(100) });
+  for (const taskId of ['given-up', 'going']) await seeds.giveUp({ taskId, tool: 'aria2', toolId: '', toolsDir, removeAt: at(200) });
+  for (const _ of ['seeding', 'given-up']) await seeds.takeDue('aria2', at(300), at(900));
+  const going = await seeds.takeDue('aria2', at(300), at(900));
+  expect(going && (await seeds.beginRemoval(going))).toBe(true);
+  await holdBackup(connection);
+  expect(await seeds.takeDue('aria2', at(1_000), at(2_000))).toBeUndefined();
+  for (const taskId of ['given-up', 'going']) expect(await seeds.takeBack(taskId)).toBe(true);
+  await seeds.endNow('seeding', at(1_000));
+  expect(await seeds.takeDue('aria2', at(1_000), at(2_000))).toMatchObject({ _id: 'seeding' });
 });
 
 it('of what is due the seeds of one tool are looked at, however many wait for another one that is away', async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
+import { holdBackup } from '@wharf/task-engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
@@ -354,6 +355,22 @@ describe('an upload in parts', () => {
     await installation.open([localDriver, plain.definition]);
     await waitFor('the sweep', async () => (await model.findById(id)) === null);
     expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining(id));
+  });
+
+  it('that came with a backup leaves its draft, which its original may go on with, and is gone on with here', async () => {
+    const [left, aborted, continued] = [await begin('/l/left'), await begin('/l/aborted'), await begin('/l/continued')];
+    for (const id of [left, aborted, continued]) await chunk(id, 0, part(0));
+    await holdBackup(one.kit.store);
+    const drafts = async () => (await files()).filter((name) => name.includes('draft-'));
+    const model = writeSessionModelOf(one.kit.store);
+    await model.updateOne({ _id: left }, { $set: { expires_at: new Date(0) } });
+    await installation.open([localDriver, plain.definition]);
+    await waitFor('the sweep', async () => (await model.findById(left)) === null);
+    expect(await end('abort', aborted)).toMatchObject({ code: 200 });
+    expect((await drafts()).toSorted()).toEqual([left, aborted, continued].map((id) => `.wharf-tmp/draft-${id}`).toSorted());
+    for (const index of [1, 2]) await chunk(continued, index, part(index));
+    expect(await end('complete', continued)).toMatchObject({ code: 200 });
+    expect(FILE.equals(await readFile(`${folder}/continued`))).toBe(true);
   });
 
   it('whose draft is taken away a moment before it gets its name is unknown, and nothing is left of it', async () => {

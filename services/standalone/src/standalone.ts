@@ -178,8 +178,8 @@ async function openStore(
     const storeId = await prepareStore(store, embedded && dataDir.note);
     await requireOwnSecret(store, dataDir.secret, { isLost: newSecret });
     if (embedded && dataDir.note.isBackup) {
-      const { holdOpenTasks } = await import('@wharf/task-engine');
-      logger.warn({ paused: await holdOpenTasks(store) }, HELD);
+      const { holdBackup } = await import('@wharf/task-engine');
+      logger.warn({ paused: await holdBackup(store) }, HELD);
     }
     return { store, storeId, clock: embedded ? undefined : await followStoreClock(store, logger) };
   } catch (error) {

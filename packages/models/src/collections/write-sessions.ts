@@ -63,6 +63,8 @@ export const writeSessions = defineCollection(
     data_url: text,
     /** fs takes it away then, with what it has written. */
     expires_at: required.date,
+    /** It came with a backup: its draft may be another Wharf's, and goes by its own age. */
+    of_backup: optional.flag,
     /** Of a user's own upload only. */
     upload: optionalData<UploadRecord>(),
     /** Of a user's own upload: `beginning` until its client may be told of it, `receiving` until the file has its name. Of any whose file has it: `published`. */

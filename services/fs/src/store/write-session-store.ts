@@ -91,6 +91,7 @@ export function toSession(record: WriteSessionRecord): WriteSession {
     sizeBytes: record.size,
     dataUrl: record.data_url,
     expiresAt: record.expires_at,
+    isOfBackup: record.of_backup,
     upload: record.upload && toUpload(record.upload),
   };
 }

@@ -5,13 +5,15 @@ import { openSessionDraft } from './session-draft.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { WriteSession } from './write-session.ts';
 
-/** Takes away what a session has written, whatever its user may do by now. */
+/** Takes away what a session has written, unless it may be another Wharf's, whatever its user may do by now. */
 export async function removeDraft({ options, drafts }: SessionParts, session: WriteSession, signal: AbortSignal): Promise<void> {
   await drafts.release(session.id);
   if (!session.hasDraft || session.isPublished) return;
   const { id, sizeBytes, upload } = session;
   // From the spool of another replica, that one takes it: nobody knows the session any more then.
   if (upload?.spool !== undefined) return upload.spool === options.spool?.id ? options.spool.remove({ id, sizeBytes }) : undefined;
+  // Its storage takes it away by its age, where nobody goes on with it.
+  if (session.isOfBackup) return;
   try {
     const { mount, path } = locateIn(await options.currentSnapshot(), session.path, session.storageId);
     const driver = await mount.driver();

@@ -21,6 +21,8 @@ export interface WriteSession {
   readonly sizeBytes: number;
   readonly dataUrl: string;
   readonly expiresAt: Date;
+  /** It came with a backup: the Wharf of which that was made may go on with its draft. */
+  readonly isOfBackup?: boolean | undefined;
   /** Of a user's own upload; absent in files that other services bring in. */
   readonly upload?: UploadState | undefined;
 }
