@@ -28,7 +28,7 @@ export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: 
     const [first] = writes;
     try {
       const met = await updateEach(
-        models,
+        models.tasks,
         writes.map(({ update }) => update),
       );
       if (met === writes.length || writes.length === 1) {

@@ -12,17 +12,17 @@ function engine(...answers: (Error | number)[]) {
     if (typeof answer !== 'number') throw answer;
     return { matchedCount: answer };
   };
-  return { models: { tasks: { collection: { bulkWrite } } } as unknown as Pick<TaskModels, 'tasks'>, answers };
+  return { tasks: { collection: { bulkWrite } } as unknown as TaskModels['tasks'], answers };
 }
 
 it('a request that the engine gave up for another one is made again', async () => {
-  expect(await updateEach(engine(deadlock(0), deadlock(0), 1).models, UPDATES)).toBe(1);
+  expect(await updateEach(engine(deadlock(0), deadlock(0), 1).tasks, UPDATES)).toBe(1);
 });
 
 it('one that was done in part, failed otherwise, or is given up again and again, fails', async () => {
   const inPart = engine(deadlock(1), 1);
-  await expect(updateEach(inPart.models, UPDATES)).rejects.toThrow('deadlock');
+  await expect(updateEach(inPart.tasks, UPDATES)).rejects.toThrow('deadlock');
   expect(inPart.answers).toEqual([1]);
-  await expect(updateEach(engine(new Error('no'), 1).models, UPDATES)).rejects.toThrow('no');
-  await expect(updateEach(engine(...Array.from({ length: 5 }, () => deadlock(0)), 1).models, UPDATES)).rejects.toThrow('deadlock');
+  await expect(updateEach(engine(new Error('no'), 1).tasks, UPDATES)).rejects.toThrow('no');
+  await expect(updateEach(engine(...Array.from({ length: 5 }, () => deadlock(0)), 1).tasks, UPDATES)).rejects.toThrow('deadlock');
 });

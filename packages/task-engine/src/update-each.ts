@@ -5,21 +5,18 @@ const WRITE_CONFLICT = 112;
 /** So often one request is made, where others are in the way. */
 export const MAX_CONFLICTS = 5;
 
-/** One compare-and-set of one task. */
+/** One compare-and-set of one record. */
 export interface TaskUpdate {
   readonly filter: Readonly<Record<string, unknown>>;
   readonly update: Readonly<Record<string, unknown>>;
 }
 
-/** Changes tasks in one request, each if it meets its own filter. @returns how many did */
-export async function updateEach(
-  { tasks }: { readonly tasks: Pick<Model<never>, 'collection'> },
-  updates: readonly TaskUpdate[],
-): Promise<number> {
+/** Changes records in one request, each if it meets its own filter. @returns how many did */
+export async function updateEach({ collection }: Pick<Model<never>, 'collection'>, updates: readonly TaskUpdate[]): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     try {
       // By the driver itself: mongoose takes as long to look at each of them as the store takes to do it.
-      const { matchedCount } = await tasks.collection.bulkWrite(
+      const { matchedCount } = await collection.bulkWrite(
         updates.map((updateOne) => ({ updateOne })),
         { ordered: false },
       );

@@ -25,6 +25,6 @@ export async function updateInSteps<Each extends { _id: string }>(
   // Each by its id: with a list of ids the store may go by an index of the rest of the filter, and look at all of them in each step.
   while (ids.length > 0) {
     const step = ids.splice(0, STEP).map((_id) => ({ filter: { ...filter, _id }, update }));
-    await around(step.length, () => updateEach({ tasks: model }, step));
+    await around(step.length, () => updateEach(model, step));
   }
 }

@@ -69,7 +69,7 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
       filter: { _id, revision: revision - 1, waiting: true },
       update: { $set: { ...held, start_time }, $currentDate: stamp.$currentDate, $inc: { revision: 1, fence: 1 } },
     }));
-    const met = await updateEach({ tasks }, updates).catch((error: unknown) => {
+    const met = await updateEach(tasks, updates).catch((error: unknown) => {
       if (isConflict(error)) return undefined;
       throw error;
     });
