@@ -1,4 +1,5 @@
 export { accountReads } from './account-reads.ts';
+export { closedRule, storageFromStore, userFromStore } from './closed-records.ts';
 export type { AppPasswordRecord } from './collections/app-passwords.ts';
 export type { AuditRecord } from './collections/audit.ts';
 export type { CounterRecord } from './collections/counters.ts';
@@ -18,13 +19,14 @@ export type { SshKeyRecord } from './collections/ssh-keys.ts';
 export { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from './collections/storages.ts';
 export type { TaskChunkRecord } from './collections/task-chunks.ts';
 export type { TaskCountsRecord } from './collections/task-counts.ts';
-export type { TaskRecord } from './collections/tasks.ts';
+export { type TaskRecord, taskFields } from './collections/tasks.ts';
 export type { UserRecord } from './collections/users.ts';
 export type { ReplacedFileRecord, UploadRecord, WriteSessionRecord } from './collections/write-sessions.ts';
 export { duplicatesOf, isDuplicateKey } from './duplicate-key.ts';
 export { dropFormerIndexes, makeIndexes } from './make-indexes.ts';
 export { type Models, modelsOf, seedModelOf, type TaskModels, type TaskOwner, taskModelsOf, writeSessionModelOf } from './models.ts';
 export { raiseCounter, reserveCounter } from './raise-counter.ts';
+export { readRecord } from './read-record.ts';
 export {
   QUOTAS,
   REVISION,
@@ -43,6 +45,6 @@ export {
 } from './reads.ts';
 export { removeInSteps } from './remove-in-steps.ts';
 export { MAX_SEED_MINUTES, SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
-export { openItems, readSettings, type Settings, settingsFrom } from './settings.ts';
+export { itemsOf, openItems, readSettings, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged, MAX_CHANGED_PATHS } from './subjects.ts';
 export { MAX_TOLD_TASKS, MAX_WAKE_IDS, type ShownTask, taskProgressed, taskWake } from './task-subjects.ts';

@@ -1,4 +1,5 @@
 import type { Model } from 'mongoose';
+import { type OnClosed, rulesFromStore, storageFromStore, userFromStore } from './closed-records.ts';
 import type { CounterRecord } from './collections/counters.ts';
 import type { PermanentTokenRecord } from './collections/permanent-tokens.ts';
 import type { RuleRecord } from './collections/rules.ts';
@@ -28,26 +29,29 @@ async function readCounter(counters: Model<CounterRecord>, id: string): Promise<
 }
 
 /** Every storage by order, then id. */
-export const readStorages = (models: Models): Promise<StorageRecord[]> =>
-  models.storages.find().sort({ order: 1, _id: 1 }).lean<StorageRecord[]>().exec();
+export const readStorages = async (models: Models): Promise<StorageRecord[]> =>
+  (await models.storages.find().sort({ order: 1, _id: 1 }).lean<StorageRecord[]>()).map(storageFromStore);
 
-/** Every rule by id. */
-export const readRules = (models: Models): Promise<RuleRecord[]> => models.rules.find().sort({ _id: 1 }).lean<RuleRecord[]>().exec();
+/** Every rule by id; those that are closed because of what is stored are the last. */
+export const readRules = async (models: Models, onClosed?: OnClosed<RuleRecord>): Promise<RuleRecord[]> =>
+  rulesFromStore(await models.rules.find().sort({ _id: 1 }).lean<RuleRecord[]>(), onClosed);
 
 /** The saved settings, or undefined when none was ever saved. */
 export const readSettingsRecord = async (models: Models): Promise<SettingsRecord | undefined> =>
   (await models.settings.findById('settings').lean<SettingsRecord>()) ?? undefined;
 
 export const readUser = async (models: Models, id: number): Promise<UserRecord | undefined> =>
-  (await models.users.findById(id).lean<UserRecord>()) ?? undefined;
+  userOr(await models.users.findById(id).lean<UserRecord>());
 
 /** The first user of a role; there is exactly one guest (1) and one admin (2). */
 export const readUserByRole = async (models: Models, role: number): Promise<UserRecord | undefined> =>
-  (await models.users.findOne({ role }).sort({ _id: 1 }).lean<UserRecord>()) ?? undefined;
+  userOr(await models.users.findOne({ role }).sort({ _id: 1 }).lean<UserRecord>());
 
 /** The user of exactly this name. */
 export const readUserByName = async (models: Models, username: string): Promise<UserRecord | undefined> =>
-  (await models.users.findOne({ username }).lean<UserRecord>()) ?? undefined;
+  userOr(await models.users.findOne({ username }).lean<UserRecord>());
+
+const userOr = (stored: UserRecord | null): UserRecord | undefined => (stored === null ? undefined : userFromStore(stored));
 
 /** Those of the ids that are users. */
 export const readUserIds = async (models: Models, ids: readonly number[]): Promise<Set<number>> =>

@@ -55,6 +55,22 @@ describe('settingsFrom', () => {
     expect(settingsFrom(record, refuse).text('aria2_secret')).toBe('');
   });
 
+  it('leaves out what is stored oddly, and the list where it is none', () => {
+    const odd = [
+      null,
+      7,
+      'x',
+      {},
+      { key: 'sign_all', value: {} },
+      { ...stored('mine', 'a'), flag: null },
+      { ...stored('old', 'b', 0), help: null },
+    ];
+    const settingsWith = (items: unknown) => settingsFrom({ _id: 'settings', revision: 1, items: items as StoredSetting[] });
+    const { public: shown, isOn } = settingsWith(odd);
+    expect([isOn('sign_all'), shown['mine'], shown['old']]).toEqual([true, undefined, 'b']);
+    for (const none of [undefined, null, 7, 'x', {}]) expect(settingsWith(none).text('site_title')).toBe('Wharf');
+  });
+
   it('takes a number that is none for the fallback', () => {
     expect(settingsOf(stored('default_page_size', 'many')).number('default_page_size', 7)).toBe(7);
     expect(settingsOf(stored('default_page_size', ' ')).number('default_page_size', 7)).toBe(7);

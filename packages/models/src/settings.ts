@@ -1,5 +1,6 @@
-import type { SettingsRecord, StoredSetting } from './collections/settings.ts';
+import { type SettingsRecord, type StoredSetting, storedSetting } from './collections/settings.ts';
 import type { Models } from './models.ts';
+import { readRecord } from './read-record.ts';
 import { readSettingsRecord } from './reads.ts';
 import { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 
@@ -23,7 +24,7 @@ export async function readSettings(models: Models, unseal?: (sealed: string) => 
 
 /** @param record undefined: nothing was ever saved. */
 export function settingsFrom(record: SettingsRecord | undefined, unseal?: (sealed: string) => string): Settings {
-  const saved = new Map(openItems(record?.items ?? [], unseal).map((item) => [item.key, item]));
+  const saved = new Map(openItems(record, unseal).map((item) => [item.key, item]));
   const values = new Map<string, string>();
   const shown: Record<string, string> = {};
   for (const { key, value, flag, isFixed } of SETTING_CATALOGUE) {
@@ -59,9 +60,19 @@ export function settingsFrom(record: SettingsRecord | undefined, unseal?: (seale
   };
 }
 
-/** The items in clear; those that are sealed and cannot be opened are left out. */
-export function openItems(items: readonly StoredSetting[], unseal: ((sealed: string) => string) | undefined): StoredSetting[] {
-  return items.flatMap(({ sealed, ...item }) => {
+/** The items as they are stored; those that are stored oddly are left out. */
+export function itemsOf(record: SettingsRecord | undefined): StoredSetting[] {
+  const items: readonly unknown[] = Array.isArray(record?.items) ? record.items : [];
+  return items.flatMap((stored) => {
+    if (typeof stored !== 'object' || stored === null) return [];
+    const { record: item, odd } = readRecord(storedSetting, stored);
+    return odd.length === 0 ? [item] : [];
+  });
+}
+
+/** The items in clear; those that are stored oddly, or are sealed and cannot be opened, are left out. */
+export function openItems(record: SettingsRecord | undefined, unseal: ((sealed: string) => string) | undefined): StoredSetting[] {
+  return itemsOf(record).flatMap(({ sealed, ...item }) => {
     if (!sealed) return [item];
     try {
       return unseal ? [{ ...item, value: unseal(item.value) }] : [];

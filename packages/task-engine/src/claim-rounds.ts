@@ -85,6 +85,8 @@ export function createClaimRounds(options: {
       await round(isWhole);
     }
   };
+  const mend = (error: unknown) =>
+    queue.mend(error).catch((cause) => options.logger.warn({ err: cause }, 'tasks that are stored oddly could not be mended'));
   const pump = () => {
     pumpAgain = true;
     if (isPumping || isStopped || kinds.length === 0) return;
@@ -94,6 +96,7 @@ export function createClaimRounds(options: {
       .catch((error) => {
         isFailed = true;
         options.logger.warn({ err: error }, 'tasks could not be claimed');
+        return mend(error);
       })
       .finally(() => {
         isPumping = false;
@@ -113,9 +116,13 @@ export function createClaimRounds(options: {
     look,
     ended: () => pumping,
     async poll() {
-      const hasReaped = await contact.through(async () => {
+      const reap = contact.through(async () => {
         await clock.sync();
         return kinds.length > 0 && (await queue.reap(contact.isSteady()));
+      });
+      const hasReaped = await reap.catch(async (error) => {
+        await mend(error);
+        throw error;
       });
       if (hasReaped) passedOver.forget();
       look();

@@ -1,6 +1,6 @@
 import type { TaskModels } from '@wharf/models';
 import type { TaskScope } from './task-control.ts';
-import { SHOWN, type ShownRecord, wireTask } from './wire-task.ts';
+import { SHOWN, type ShownRecord, shownRecord, wireTask } from './wire-task.ts';
 
 /** What a snapshot has at most of each owner's tasks: of those that have not ended, and of the newest that have. */
 const MAX_OPEN = 10_000;
@@ -70,7 +70,7 @@ function pageReader({ tasks }: TaskModels): (since: number, now: () => number) =
       .sort({ created_at: -1 })
       .limit(PAGE)
       .lean<ShownRecord[]>();
-    return records.map((record) => ({ id: record._id, at: record.created_at, json: JSON.stringify(wireTask(record)) }));
+    return records.map((record) => ({ id: record._id, at: shownRecord(record).created_at, json: JSON.stringify(wireTask(record)) }));
   };
   return (since, now) => (filter, before, known) => {
     const key = JSON.stringify([filter, before, known]);
@@ -109,7 +109,7 @@ async function* merged(parts: readonly AsyncGenerator<Row, void>[]): AsyncGenera
   let at: number | undefined;
   let known = new Set<string>();
   for (;;) {
-    const first = heads.reduce((best, head) => ((head.row?.at.getTime() ?? 0) > (best.row?.at.getTime() ?? 0) ? head : best));
+    const first = heads.reduce((best, head) => ((head.row?.at.getTime() ?? -1) > (best.row?.at.getTime() ?? -1) ? head : best));
     const { row } = first;
     if (row === undefined) return;
     first.row = await nextOf(first.part);

@@ -1,4 +1,5 @@
 import type { TaskModels, TaskRecord } from '@wharf/models';
+import { requireCounters } from './odd-counters.ts';
 import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, stamp } from './task-lease.ts';
 import { HELD_STATES, TASK_STATE } from './task-state.ts';
@@ -47,7 +48,8 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
     for (let tries = 1; ; tries += 1) {
       try {
         const first = waitingFor(now, kind, closed, among);
-        return (await tasks.findOneAndUpdate(first, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
+        const record = await tasks.findOneAndUpdate(first, [{ $set: claimed }], options).lean<TaskRecord>();
+        return record === null ? undefined : requireCounters(record);
       } catch (error) {
         if (tries === MAX_CONFLICTS || !isConflict(error)) throw error;
       }
@@ -58,7 +60,7 @@ export function createWaitingTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: 
   const take = async (found: readonly TaskRecord[], worker: string): Promise<readonly TaskRecord[]> => {
     const held = takenBy(worker);
     const now = clock.now();
-    const taken = found.map((record) => ({
+    const taken = found.map(requireCounters).map((record) => ({
       ...record,
       ...held,
       start_time: record.start_time ?? now,

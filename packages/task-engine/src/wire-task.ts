@@ -1,4 +1,4 @@
-import type { ShownTask, TaskRecord } from '@wharf/models';
+import { readRecord, type ShownTask, type TaskRecord, taskFields } from '@wharf/models';
 import { shownError, shownName } from './shown-text.ts';
 import { newTaskId } from './task-id.ts';
 import type { TaskCreator } from './task-kind.ts';
@@ -12,7 +12,13 @@ export const SHOWN = { input: 0, checkpoint: 0 } as const;
 /** A task as clients see it. */
 export type WireTask = ShownTask;
 
-export function wireTask(record: ShownRecord): WireTask {
+const { input: _input, checkpoint: _checkpoint, ...SHOWN_FIELDS } = taskFields;
+
+/** What can be shown: what is stored oddly is left empty, so that it keeps no other task out of a list. */
+export const shownRecord = (stored: ShownRecord): ShownRecord => readRecord(SHOWN_FIELDS, stored).record;
+
+export function wireTask(stored: ShownRecord): WireTask {
+  const record = shownRecord(stored);
   return {
     id: record._id,
     name: shownName(record.name),

@@ -153,6 +153,32 @@ describe('path rules', () => {
     expect((await replica.models.rules.findById(id).lean())?.password).not.toBe('v1.damaged');
   });
 
+  it.each([
+    { path: null },
+    { path: ['/broken'] },
+    { path: 'x'.repeat(200_000) },
+    { hide: null },
+    { readme: 7 },
+    { read_users: 'x' },
+    { p_sub: {} },
+  ])('can be listed, made, saved and deleted where one is stored oddly, which is shown as it counts: %j', async (damage) => {
+    const { id } = await create({ path: '/broken', readme: 'r' });
+    await replica.models.rules.collection.updateOne({ _id: id } as object, { $set: damage });
+    const isHarmless = 'readme' in damage;
+    const path = 'path' in damage ? '/' : '/broken';
+    expect((await list()).content).toMatchObject([{ id, path, readme: '', read_users: isHarmless ? [] : [-2] }]);
+    const other = await create({ path: '/other' });
+    await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
+    // Whoever saves it without a look at what cannot be read does not open it.
+    await replica.admin.updateRule({ rule: rule({ ...(await get(id)), header: 'h' }) }, replica.as());
+    expect(await get(id)).toMatchObject({ path, header: 'h', hide: isHarmless ? '' : '.' });
+    await replica.admin.updateRule({ rule: rule({ id, path: '/broken' }) }, replica.as());
+    expect((await replica.models.rules.findById(id).lean())?.read_users).toEqual([]);
+    await replica.models.rules.collection.updateOne({ _id: id } as object, { $set: damage });
+    await replica.admin.deleteRule({ id }, replica.as());
+    expect((await list()).content.map((each) => each.id)).toEqual([other.id]);
+  });
+
   it('are deleted', async () => {
     const { id } = await create();
     await replica.admin.deleteRule({ id }, replica.as());

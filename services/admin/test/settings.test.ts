@@ -21,6 +21,17 @@ const save = (...items: Array<Partial<SettingItem>>) => replica.admin.saveSettin
 const readValue = async (key: string) => (await replica.admin.getSettings({ keys: [key] }, replica.as())).items[0]?.value;
 
 describe('reading settings', () => {
+  it.each([{ items: null }, { items: {} }, { items: [null, { key: 'site_title', value: 7 }] }, { revision: 'x' }])(
+    'goes on, and so does saving, where they are stored oddly: %j',
+    async (damage) => {
+      await save({ key: 'site_title', value: 'mine' });
+      await replica.models.settings.collection.updateOne({}, { $set: damage });
+      expect(await readValue('site_title')).toBe('items' in damage ? 'Wharf' : 'mine');
+      await save({ key: 'site_title', value: 'anew' });
+      expect(await readValue('site_title')).toBe('anew');
+    },
+  );
+
   it('lists all, in the order of the factory, with the token that auth keeps', async () => {
     const items = await list();
     expect(items.map(({ key }) => key)).toEqual(SETTING_CATALOGUE.map(({ key }) => key));

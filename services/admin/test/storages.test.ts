@@ -71,6 +71,24 @@ describe('creating a storage', () => {
     expect((await get(id))?.addition).toContain('/new');
   });
 
+  it.each([{ order: 'x' }, { cache_expiration: {} }, { modified: null }, { driver: null }, { addition: 7 }, { enable_sign: 'x' }])(
+    'goes on where another one is stored oddly, which is listed, and works once it is saved: %j',
+    async (damage) => {
+      const { id } = await create({ mount_path: '/odd' });
+      await replica.models.storages.collection.updateOne({ _id: id } as object, { $set: damage });
+      const other = await create({ mount_path: '/other' });
+      const isHarmless = ['order', 'cache_expiration', 'modified'].some((field) => field in damage);
+      const odd = (await list()).content.find((each) => each.id === id);
+      expect([odd?.disabled, odd?.status]).toEqual(isHarmless ? [false, 'work'] : [true, `it is stored oddly: ${Object.keys(damage)}`]);
+      await Array.fromAsync(replica.admin.exportConfiguration({ passphrase: '' }, replica.as()));
+      if ('driver' in damage) await replica.admin.deleteStorage({ id }, replica.as());
+      else await update(id, { mount_path: '/odd' });
+      const { content } = await list();
+      expect(content.filter((each) => each.disabled || each.status !== 'work')).toEqual([]);
+      expect(content.some((each) => each.id === other.id)).toBe(true);
+    },
+  );
+
   it('keeps the storage when it cannot be started, and says why', async () => {
     const error = await errorOf(create({ addition: '{"fail":"root folder /x not exists"}' }));
     expect(error).toMatchObject({

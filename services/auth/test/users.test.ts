@@ -231,6 +231,21 @@ describe('deleting a user', () => {
 });
 
 describe('listing users', () => {
+  it('shows one that is stored oddly, disabled where nobody knows what they may', async () => {
+    const { id } = await create({ username: newName(), password: 'secret-pw' });
+    const shownWith = async (damage: Record<string, unknown>) => {
+      const before = await one.models.users.findById(id).lean();
+      await one.models.users.collection.updateOne({ _id: id } as object, { $set: damage });
+      const { content } = await one.auth.listUsers({ page: 0, per_page: 0 }, one.as());
+      await one.models.users.collection.replaceOne({ _id: id } as object, before as object);
+      return content.find((each) => each.id === id);
+    };
+    expect(await shownWith({ username: null })).toMatchObject({ username: '', disabled: false });
+    expect(await shownWith({ permission: 'x' })).toMatchObject({ permission: 0, disabled: false });
+    for (const damage of [{ base_path: null }, { role: 'x' }, { disabled: null }, { otp_secret: null }])
+      expect(await shownWith(damage)).toMatchObject({ disabled: true });
+  });
+
   it('pages by id; under 1 means the first page and all of them; no page is too far', async () => {
     const list = (page: number, per_page: number) => one.auth.listUsers({ page, per_page }, one.as());
     const all = await list(0, 0);

@@ -1,4 +1,5 @@
 import {
+  closedRule,
   type Models,
   type RuleRecord,
   readAdminRevision,
@@ -35,14 +36,18 @@ export interface Configuration {
 /** @param mounts is given every new list of storages before a snapshot with it is answered. */
 export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
   const openRule = (rule: RuleRecord) => ({ ...rule, password: rule.password && unseal(kit.keys.atRest, rule.password) });
-  const onClosed = (error: unknown, { _id, path }: RuleRecord) =>
+  const onClosed = (error: unknown, { _id, path }: RuleRecord): void =>
     kit.logger.error({ err: error, rule: _id, path }, 'a rule cannot be read: all but admins are kept from its path, save or delete it');
+  const close = (error: unknown, rule: RuleRecord) => {
+    onClosed(error, rule);
+    return closedRule(rule);
+  };
   const parts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
-    load: () => Promise.all([readStorages(models), readRules(models), readSettingsRecord(models)]),
+    load: () => Promise.all([readStorages(models), readRules(models, onClosed), readSettingsRecord(models)]),
     make: async ([storages, sealed, settings]) => {
-      const rules = await createRuleBookInTurns(sealed, openRule, onClosed);
+      const rules = await createRuleBookInTurns(sealed, openRule, close);
       // From here on in one turn: whoever has the snapshot before this one still asks for its mounts.
       const byId = mounts.apply(storages);
       const mountable = storages.filter((storage) => byId.has(storage._id));

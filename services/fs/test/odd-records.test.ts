@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { modelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
 import { expect, it, onTestFinished } from 'vitest';
-import { openInstallation, USER } from './installation.ts';
+import { ADMIN, openInstallation, USER } from './installation.ts';
 
 it('one storage, rule or user that is stored oddly is in the way of nobody else', async () => {
   const installation = await openInstallation();
@@ -30,4 +30,60 @@ it('one storage, rule or user that is stored oddly is in the way of nobody else'
   );
   expect(replica.reports).toContainEqual({ id: 2, status: 'it cannot be mounted: using relative path is not allowed' });
   for (const told of ['a rule cannot be read', 'the base path of a user who has a quota is none']) expect(replica.log()).toContain(told);
+});
+
+it('rules that are missing a field or have another type in it close what they guarded, and nothing else; one without its path closes all of the tree', async () => {
+  const installation = await openInstallation();
+  onTestFinished(() => installation.close());
+  const folder = await installation.mountFolder();
+  const damages: Record<string, unknown>[] = [
+    { password: null },
+    { hide: 7 },
+    { read_users: 'x' },
+    { write_users: [null] },
+    { p_sub: null },
+    { read_users_sub: 'x' },
+  ];
+  const guarded = damages.map((_, index) => `g${index}`);
+  for (const name of ['f', 'shown', ...guarded]) await writeFile(`${folder}/${name}`, 'text');
+  const replica = await installation.open();
+  const { rules, storages, settings } = modelsOf(replica.kit.store);
+  await installation.login({ id: 3, permission: USER.permission });
+  for (const [index, name] of guarded.entries()) await installation.writeRule({ _id: index + 1, path: `/l/${name}`, password: 'pw' });
+  for (const [index, damage] of damages.entries()) await rules.collection.updateOne({ _id: index + 1 } as object, { $set: damage });
+  await installation.writeRule({ _id: 20, path: '/l/shown' });
+  await rules.collection.updateOne({ _id: 20 } as object, { $set: { readme: null }, $unset: { header: '' } });
+  await installation.writeStorage({ _id: 2, mount_path: '/two' });
+  await storages.collection.updateOne({ _id: 2 } as object, { $set: { enable_sign: 'x', modified: null, order: {} } });
+  await installation.writeSetting('site_title', 'x');
+  await settings.collection.updateOne({}, { $set: { items: [null, { key: 'sign_all' }] } });
+  let admin = await installation.writeRule({ _id: 21, path: '/' });
+
+  const codeOf = (path: string, who: Parameters<typeof installation.as>[0] = USER, password = '') =>
+    replica.fs.getEntry({ path, password }, installation.as(who, { admin })).then(
+      () => 'found',
+      (error) => AppError.from(error).code,
+    );
+  expect(await Promise.all(['f', 'shown'].map((name) => codeOf(`/l/${name}`)))).toEqual(['found', 'found']);
+  for (const name of guarded)
+    expect([name, await codeOf(`/l/${name}`), await codeOf(`/l/${name}`, USER, 'pw')]).toEqual([
+      name,
+      ...Array(2).fill('PERMISSION_DENIED'),
+    ]);
+  expect(await codeOf('/l/g0', ADMIN)).toBe('found');
+  expect(await codeOf('/two', ADMIN)).not.toBe('found');
+
+  await rules.collection.insertMany([
+    { _id: 30, path: ['/l/f'], password: '' },
+    { _id: 31, path: 'x'.repeat(200_000) },
+  ] as object[]);
+  admin = await installation.writeRule({ _id: 32, path: '/l/f' });
+  expect([await codeOf('/'), await codeOf('/l/f'), await codeOf('/l/f', ADMIN)]).toEqual([
+    'PERMISSION_DENIED',
+    'PERMISSION_DENIED',
+    'found',
+  ]);
+  await rules.collection.deleteMany({ _id: { $in: [30, 31] } } as object);
+  admin = await installation.writeRule({ _id: 32, path: '/l/f' });
+  expect(await codeOf('/l/f')).toBe('found');
 });

@@ -1,14 +1,14 @@
 import { defineCollection } from '../collection.ts';
-import { number, only, optional, type RecordOf, records, required, text } from '../fields.ts';
+import { harmless, number, only, optional, type RecordOf, records, required, text } from '../fields.ts';
 
 /** One stored setting. */
-const storedSetting = {
+export const storedSetting = {
   key: required.text,
   value: text,
-  help: text,
-  type: text,
-  options: text,
-  group: number,
+  help: harmless(text),
+  type: harmless(text),
+  options: harmless(text),
+  group: harmless(number),
   flag: number,
   /** The value is a secret, sealed for the store. */
   sealed: optional.flag,

@@ -2,7 +2,7 @@ import { type Collection, defineCollection } from '../collection.ts';
 import { addedLater, flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
 
 /** Durable background work. Written by the service that owns the collection, through @wharf/task-engine only. */
-const fields = {
+export const taskFields = {
   _id: required.text,
   /** What runs it. */
   kind: required.text,
@@ -70,12 +70,12 @@ const fields = {
   revision: number,
 } as const;
 
-export type TaskRecord = RecordOf<typeof fields>;
+export type TaskRecord = RecordOf<typeof taskFields>;
 
-const of = (name: string, ...further: Collection<typeof fields>['indexes']) =>
+const of = (name: string, ...further: Collection<typeof taskFields>['indexes']) =>
   defineCollection(
     name,
-    fields,
+    taskFields,
     [{ waiting: 1, kind: 1, run_at: 1 }],
     [{ waiting: 1, kind: 1, creator_id: 1, run_at: 1 }],
     [{ state: 1, lease_until: 1 }],

@@ -1,27 +1,27 @@
 import { defineCollection } from '../collection.ts';
-import { addedLater, flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
+import { addedLater, flag, harmless, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
 
 /** A user. Written by auth. */
 export const users = defineCollection(
   'users',
   {
     _id: required.number,
-    username: required.text,
+    username: harmless(required.text),
     /** The name normalised and case-folded; unique, so that no two names look the same. */
-    username_key: required.text,
+    username_key: harmless(required.text),
     /** argon2id of the static hash. */
-    password_hash: text,
+    password_hash: harmless(text),
     /** Unix seconds of the last password change. */
-    pwd_ts: number,
+    pwd_ts: harmless(number),
     base_path: required.text,
     /** 0 general, 1 guest, 2 admin. */
     role: required.number,
-    permission: number,
+    permission: harmless(number),
     disabled: flag,
-    sso_id: text,
-    allow_ldap: flag,
+    sso_id: harmless(text),
+    allow_ldap: harmless(flag),
     /** What the files below the base path may have in bytes; 0 or absent: as much as there is room for. */
-    quota_bytes: addedLater(number),
+    quota_bytes: harmless(addedLater(number)),
     /** Sealed; empty while two-step verification is off. */
     otp_secret: text,
     /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */

@@ -1,7 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type Models, openItems, readSettingsRecord, type StoredSetting } from '@wharf/models';
+import {
+  isDuplicateKey,
+  itemsOf,
+  type Models,
+  openItems,
+  readSettingsRecord,
+  type SettingsRecord,
+  type StoredSetting,
+} from '@wharf/models';
 import { seal, unseal } from '@wharf/service-kit';
 
 /** The saved settings: one document, changed by compare-and-set. Secrets are sealed in it and in clear here. */
@@ -25,24 +33,27 @@ const MAX_PAUSE_MS = 20;
 /** @param isSecret whether the value of a setting is sealed in the store. */
 export function createSettingStore(models: Models, key: Buffer, isSecret: (item: StoredSetting) => boolean): SettingStore {
   const { settings } = models;
-  const open = (items: readonly StoredSetting[] = []): StoredSetting[] => openItems(items, (sealed) => unseal(key, sealed));
+  const open = (record: SettingsRecord | undefined): StoredSetting[] => openItems(record, (sealed) => unseal(key, sealed));
   const close = (item: StoredSetting): StoredSetting =>
     isSecret(item) && item.value !== '' ? { ...item, value: seal(key, item.value), sealed: true } : item;
   return {
-    read: async () => open((await readSettingsRecord(models))?.items),
+    read: async () => open(await readSettingsRecord(models)),
     async change(edit) {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const record = await readSettingsRecord(models);
-        const saved = open(record?.items);
-        const isInClear = record?.items.some((item) => !item.sealed && close(item).sealed);
+        const saved = open(record);
+        const isInClear = itemsOf(record).some((item) => !item.sealed && close(item).sealed);
         const edited = edit(saved) ?? (isInClear ? saved : undefined);
         if (!edited) return false;
         const items = edited.map(close);
         if (record === undefined) {
           if (await insertFirst(items)) return true;
         } else {
-          const next = { items, revision: record.revision + 1 };
-          const { matchedCount } = await settings.updateOne({ _id: ID, revision: record.revision }, { $set: next });
+          // Of a revision that is no number nobody can say whether it is still the same.
+          const { revision } = record;
+          const isNumber = Number.isFinite(revision);
+          const next = { items, revision: isNumber ? revision + 1 : 1 };
+          const { matchedCount } = await settings.updateOne({ _id: ID, ...(isNumber && { revision }) }, { $set: next });
           if (matchedCount === 1) return true;
         }
         await delay(randomInt(MAX_PAUSE_MS));

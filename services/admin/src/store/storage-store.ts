@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type Models, readStorages, type StorageRecord } from '@wharf/models';
+import { isDuplicateKey, type Models, readStorages, type StorageRecord, storageFromStore } from '@wharf/models';
 import { seal } from '@wharf/service-kit';
 import { STATUS, type Storage, type StorageFields } from '../domain/storage.ts';
 import { mapInTurns } from './map-in-turns.ts';
@@ -35,12 +35,10 @@ export interface StorageStore {
 
 export function createStorageStore(models: Models, key: Buffer): StorageStore {
   const { storages } = models;
-  const fromRecord = ({ _id, ...record }: StorageRecord): Storage => ({
-    ...record,
-    id: _id,
-    addition: openOrSealed(key, record.addition),
-    version: record.addition,
-  });
+  const fromRecord = (stored: StorageRecord): Storage => {
+    const { _id, ...record } = storageFromStore(stored);
+    return { ...record, id: _id, addition: openOrSealed(key, record.addition), version: record.addition };
+  };
   const toRecord = (fields: StorageFields, modified: Date) => ({
     ...fields,
     addition: seal(key, fields.addition),

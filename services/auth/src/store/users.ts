@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type Models, QUOTAS, raiseCounter, readUser, type UserRecord } from '@wharf/models';
+import { isDuplicateKey, type Models, QUOTAS, raiseCounter, readUser, type UserRecord, userFromStore } from '@wharf/models';
 import type { User } from '../domain/user.ts';
 
 interface UserStore {
@@ -75,7 +75,8 @@ async function refusingDuplicates<Answer>(user: User, write: () => Promise<Answe
   }
 }
 
-function fromRecord(record: UserRecord): User {
+function fromRecord(stored: UserRecord): User {
+  const record = userFromStore(stored);
   return {
     id: record._id,
     username: record.username,

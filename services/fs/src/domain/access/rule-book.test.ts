@@ -1,5 +1,5 @@
 import { countTurns } from '@wharf/harness';
-import type { RuleRecord } from '@wharf/models';
+import { closedRule, type RuleRecord } from '@wharf/models';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
@@ -383,7 +383,7 @@ describe('a rule that cannot be opened', () => {
   const stored = [
     { path: '/a', password: 'broken', write: true, w_sub: true },
     { path: '/a/open', readme: 'r' },
-    { path: '/odd', read_users: undefined as unknown as number[] },
+    { path: '/odd', read_users: undefined as unknown as number[], password: 'broken' },
     { path: '/b', password: 'pw' },
   ].map((rest, index) => ruleRecord({ _id: index + 1, ...rest }));
   const closed: string[] = [];
@@ -393,7 +393,10 @@ describe('a rule that cannot be opened', () => {
       if (record.password === 'broken') throw new Error('it cannot be opened');
       return record;
     },
-    (_error, { path }) => closed.push(path),
+    (_error, record) => {
+      closed.push(record.path);
+      return closedRule(record);
+    },
   );
 
   it('closes its path and what is below to all but admins, and is in the way of no other', async () => {

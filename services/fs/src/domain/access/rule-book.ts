@@ -74,45 +74,35 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
 }
 
 /**
- * The same, with all patterns compiled; others have their turn in between. A rule that cannot be opened closes its path, and what is below, to all but admins.
+ * The same, with all patterns compiled; others have their turn in between.
  *
- * @param open makes the rule of what is stored. @param onClosed told why one could not be opened
+ * @param open makes the rule of what is stored. @param close makes the one that stands for it where it could not be opened, told why
  */
 export async function createRuleBookInTurns(
   stored: readonly RuleRecord[],
   open = (record: RuleRecord) => record,
-  onClosed: (error: unknown, record: RuleRecord) => void = () => {},
+  close: (error: unknown, record: RuleRecord) => RuleRecord = rethrow,
 ): Promise<RuleBook> {
   const pace = createPace();
   const records: RuleRecord[] = [];
   const rules = new PathTree<Rule>();
   for (const each of stored) {
     await pace.step();
-    const record = await opened(each, open, pace).catch((error: unknown) => {
-      onClosed(error, each);
-      return closedRule(each);
-    });
+    const record = await opened(each, open, pace).catch((error: unknown) => close(error, each));
     records.push(record);
     rules.set(record.path as VirtualPath, ruleFrom(record));
   }
   return bookOf(records, rules);
 }
 
-async function opened(stored: RuleRecord, open: (record: RuleRecord) => RuleRecord, pace: Pace): Promise<RuleRecord> {
-  const record = open(stored);
-  if (!Array.isArray(record.read_users) || !Array.isArray(record.write_users)) throw new TypeError('a rule without its lists of users');
-  await compileInTurns(record.hide, pace);
-  return record;
+function rethrow(error: unknown): never {
+  throw error;
 }
 
-/** Whoever it is asked of, by id, it is another one. */
-const NO_USER = -2;
-
-/** What a rule is where nobody knows what it says: nobody is on its lists, and it hides all that is below, also from whom a rule further down lets in. */
-function closedRule(record: RuleRecord): RuleRecord {
-  const [read_users, write_users] = [[NO_USER], [NO_USER]];
-  const texts = { password: '', hide: '.', h_sub: true, readme: '', header: '' };
-  return { ...record, ...texts, write: false, read_users, read_users_sub: true, write_users, write_users_sub: true };
+async function opened(stored: RuleRecord, open: (record: RuleRecord) => RuleRecord, pace: Pace): Promise<RuleRecord> {
+  const record = open(stored);
+  await compileInTurns(record.hide, pace);
+  return record;
 }
 
 function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook {

@@ -1,0 +1,39 @@
+import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { StoreClock } from './store-clock.ts';
+
+/** https://www.mongodb.com/docs/manual/reference/error-codes/ */
+const TYPE_MISMATCH = 14;
+/** The same of `$add` before MongoDB 6.1. */
+const ADDED_TO_NO_NUMBER = 16_554;
+
+/**
+ * What was claimed can be counted on.
+ *
+ * @throws TypeError: nothing can be added to its numbers, so that none of its worker's writes would be taken
+ */
+export function requireCounters(record: TaskRecord): TaskRecord {
+  if (Number.isFinite(record.fence) && Number.isFinite(record.revision)) return record;
+  throw new TypeError(`the task ${record._id} is stored oddly`);
+}
+
+/** Mends tasks by which others were not taken. */
+export interface OddCounters {
+  /** Gives numbers to those open tasks that have none where each write adds to one, if that is what the error comes of. */
+  mend(error: unknown): Promise<void>;
+}
+
+export function createOddCounters({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): OddCounters {
+  return {
+    async mend(error) {
+      if (!isOddCounter(error)) return;
+      // Above all that a worker may have been given before.
+      const above = clock.now().getTime();
+      for (const [field, value] of Object.entries({ fence: above, revision: above, losses: 0 }))
+        await tasks.collection.updateMany({ done: false, [field]: { $not: { $type: 'number' } } }, { $set: { [field]: value } });
+    },
+  };
+}
+
+function isOddCounter(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && [TYPE_MISMATCH, ADDED_TO_NO_NUMBER].includes(Reflect.get(error, 'code')));
+}
