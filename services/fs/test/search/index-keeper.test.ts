@@ -568,6 +568,60 @@ describe('orders', () => {
   });
 });
 
+describe('an update of what is in a storage that is away', () => {
+  const openAway = async (options: KeeperWorldOptions = {}) => {
+    const driver = createTestDriver('Away', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/away', driver: 'Away' }, { mount_path: '/good' }];
+    const world = await open({ ...options, tree: { storages, drivers: [driver.definition] } });
+    for (const path of ['/deep/one', '/deep/sub/two', '/top']) await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    await world.memory.put('/good/before');
+    await world.build();
+    return { driver, world, all: await world.found() };
+  };
+
+  it.each([['/away/deep'], ['/away'], ['/away/deep/sub/two']])('keeps what the index has of %s, and says why', async (path) => {
+    const { driver, world, all } = await openAway();
+    driver.beforeCalls(async () => {
+      throw new AppError('STORAGE_UNAVAILABLE', 'not today');
+    });
+    await world.keeper.update(world.memory.snapshot, [path], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: `${path}: not today` });
+    expect(await world.found()).toEqual(all);
+    driver.beforeCalls(async () => undefined);
+    await driver.storeOf().remove(mpath('/deep/one'), { recursive: false });
+    await world.keeper.update(world.memory.snapshot, ['/away/deep', '/away/deep/gone'], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found()).toEqual(all.filter((each) => each !== '/away/deep/one'));
+  });
+
+  it('is stopped while nothing is answered, and the next begins', async () => {
+    const { driver, world, all } = await openAway({ lateMs: 600_000 });
+    let asked = 0;
+    driver.beforeCalls(() => {
+      asked += 1;
+      return new Promise(() => undefined);
+    });
+    await world.keeper.update(world.memory.snapshot, ['/away/deep'], -1);
+    await waitFor('the look', () => asked > 0);
+    await world.keeper.stopJob(world.memory.snapshot);
+    await world.memory.put('/good/after');
+    await world.keeper.update(world.memory.snapshot, ['/good'], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found()).toEqual([...all, '/good/after'].sort());
+  });
+
+  it('keeps others waiting for one look that is late, however many paths it has', async () => {
+    const { driver, world, all } = await openAway({ lateMs: 50, standsAfterMs: 1 });
+    driver.beforeCalls(() => new Promise(() => undefined));
+    const paths = Array.from({ length: 30 }, (_, number) => `/away/deep/${number}`);
+    await world.keeper.update(world.memory.snapshot, ['/away/deep', ...paths, '/good'], -1);
+    await upload(world, '/good/after');
+    await world.finds('after', ['/good/after']);
+    expect(driver.calls().stat).toBe(1);
+    expect(await world.found()).toEqual([...all, '/good/after'].sort());
+  });
+});
+
 describe('the index follows', () => {
   it('uploads, folders, renames, moves, copies and removals', async () => {
     const world = await open();
