@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
@@ -338,6 +339,19 @@ describe('a build', () => {
     await world.build();
     expect(await world.found('good')).toEqual(['/good']);
     expect(await world.found('end')).toEqual([]);
+  });
+
+  it('of an index whose file is damaged behind its first pages makes a new one', async () => {
+    const world = await open();
+    for (let number = 0; number < 3_000; number += 1) await world.memory.put(`/one of many ${number}`);
+    await world.build();
+    await world.keeper.close();
+    const place = `${world.dir.path}/index.sqlite`;
+    await writeFile(place, (await readFile(place)).fill(0xa5, 30 * 4_096));
+    const later = await open({ dir: world.dir, memory: world.memory });
+    await later.keeper.build(later.memory.snapshot);
+    expect(await later.done()).toMatchObject({ is_done: true, obj_count: 3_000, error: '' });
+    await later.keeper.close();
   });
 
   it('that a process did not live to end is ended by the next one', async () => {
