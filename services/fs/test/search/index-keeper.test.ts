@@ -660,6 +660,17 @@ describe('the index follows', () => {
     expect(world.errors).toEqual([]);
   });
 
+  it('a folder that was as deep as any is indexed, and is moved up', async () => {
+    const world = await open({ tree: { settings: { max_index_depth: '3' } } });
+    await world.memory.put('/top/a/b/deep');
+    await world.build();
+    expect(await world.found()).toEqual(['/top', '/top/a', '/top/a/b']);
+    await moveEntries(world.operation(), { src_dir: '/top/a', dst_dir: '/top', names: ['b'], ...order });
+    await world.finds('deep', ['/top/b/deep']);
+    await upload(world, '/top/b/new');
+    await world.finds('new', ['/top/b/new']);
+  });
+
   it('changes in other storages where one does not answer, whose folder is listed when it does', async () => {
     const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];
