@@ -1,13 +1,18 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeTempDir } from '@wharf/harness';
 import { expect, it } from 'vitest';
-import { FIRST_STATE } from '../../src/domain/search/search-index.ts';
+import { FIRST_STATE, type SearchIndex } from '../../src/domain/search/search-index.ts';
 import { actor } from '../../src/domain/testing/memory-tree.ts';
 import { openFileSearchIndex } from '../../src/search-engines/file/file-search-index.ts';
 import { file, path } from './plain-scan.ts';
 import { describeSearchIndex } from './search-index.suite.ts';
+
+const SEARCH = {
+  ...({ scope: 'all', parent: path('/'), page: 1, perPage: 10 } as const),
+  viewer: { actor: actor(), password: '', rules: [] },
+};
 
 describeSearchIndex('in a file', async () => {
   const dir = await makeTempDir('search');
@@ -108,7 +113,50 @@ it('a file that is damaged, or is something else, is replaced by an empty index'
   await writeFile(`${dir.path}/index.sqlite`, 'this is no database, but long enough to be looked at as one'.repeat(50));
   const index = await openFileSearchIndex(dir.path);
   expect(await index.count()).toBe(0);
-  expect(await index.readState()).toEqual(FIRST_STATE);
+  expect(await index.readState()).toEqual({ ...FIRST_STATE, isDone: true, error: expect.stringContaining('build the index again') });
+  await index.close();
+  await dir.remove();
+});
+
+/** An index whose file is damaged behind its first pages: when it is opened nothing is seen of that. */
+async function openDamaged() {
+  const dir = await makeTempDir('search');
+  const whole = await openFileSearchIndex(dir.path);
+  await whole.openFolder(path('/'), 1, 1);
+  const many = Array.from({ length: 5_000 }, (_, number) => file(`one of many ${number}`));
+  await whole.put(path('/'), many, 1);
+  await whole.replaceState({ ...FIRST_STATE, isDone: true });
+  await whole.close();
+  const place = `${dir.path}/index.sqlite`;
+  const bytes = await readFile(place);
+  await writeFile(place, bytes.fill(0xa5, 30 * 4_096));
+  return { dir, index: await openFileSearchIndex(dir.path) };
+}
+
+it.each<[string, (index: SearchIndex) => Promise<unknown>]>([
+  ['a search', (index) => index.search({ ...SEARCH, words: ['many'] })],
+  ['a search for two letters', (index) => index.search({ ...SEARCH, words: ['of'] })],
+  ['a change', (index) => index.remove(path('/'), [file('one of many 7').name])],
+])('a file that %s finds damaged is replaced by an empty index, which says that it is to be built', async (_, find) => {
+  const { dir, index } = await openDamaged();
+  await expect(find(index)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(await index.count()).toBe(0);
+  expect(await index.readState()).toMatchObject({ isDone: true, mounts: undefined, error: expect.stringContaining('damaged') });
+  await index.openFolder(path('/'), 1, 1);
+  await index.put(path('/'), [file('new')], 1);
+  expect(await index.search({ ...SEARCH, words: ['new'] })).toMatchObject({ total: 1 });
+  await index.close();
+  await dir.remove();
+});
+
+it('a damaged file is emptied, and goes on with a build that was ordered', async () => {
+  const { dir, index } = await openDamaged();
+  const before = await index.readState();
+  const job = { kind: 'build', paths: [], depth: 1, isPrepared: true } as const;
+  await index.replaceState({ ...before, generation: 7, job });
+  await index.clear();
+  expect(await index.count()).toBe(0);
+  expect(await index.readState()).toMatchObject({ generation: 7, job: { ...job, isPrepared: false } });
   await index.close();
   await dir.remove();
 });

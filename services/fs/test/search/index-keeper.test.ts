@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
@@ -340,6 +341,19 @@ describe('a build', () => {
     expect(await world.found('end')).toEqual([]);
   });
 
+  it('of an index whose file is damaged behind its first pages makes a new one', async () => {
+    const world = await open();
+    for (let number = 0; number < 3_000; number += 1) await world.memory.put(`/one of many ${number}`);
+    await world.build();
+    await world.keeper.close();
+    const place = `${world.dir.path}/index.sqlite`;
+    await writeFile(place, (await readFile(place)).fill(0xa5, 30 * 4_096));
+    const later = await open({ dir: world.dir, memory: world.memory });
+    await later.keeper.build(later.memory.snapshot);
+    expect(await later.done()).toMatchObject({ is_done: true, obj_count: 3_000, error: '' });
+    await later.keeper.close();
+  });
+
   it('that a process did not live to end is ended by the next one', async () => {
     const driver = createTestDriver('Slow', ['listNames', 'statMany']);
     const tree = { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] };
@@ -568,6 +582,60 @@ describe('orders', () => {
   });
 });
 
+describe('an update of what is in a storage that is away', () => {
+  const openAway = async (options: KeeperWorldOptions = {}) => {
+    const driver = createTestDriver('Away', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/away', driver: 'Away' }, { mount_path: '/good' }];
+    const world = await open({ ...options, tree: { storages, drivers: [driver.definition] } });
+    for (const path of ['/deep/one', '/deep/sub/two', '/top']) await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    await world.memory.put('/good/before');
+    await world.build();
+    return { driver, world, all: await world.found() };
+  };
+
+  it.each([['/away/deep'], ['/away'], ['/away/deep/sub/two']])('keeps what the index has of %s, and says why', async (path) => {
+    const { driver, world, all } = await openAway();
+    driver.beforeCalls(async () => {
+      throw new AppError('STORAGE_UNAVAILABLE', 'not today');
+    });
+    await world.keeper.update(world.memory.snapshot, [path], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: `${path}: not today` });
+    expect(await world.found()).toEqual(all);
+    driver.beforeCalls(async () => undefined);
+    await driver.storeOf().remove(mpath('/deep/one'), { recursive: false });
+    await world.keeper.update(world.memory.snapshot, ['/away/deep', '/away/deep/gone'], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found()).toEqual(all.filter((each) => each !== '/away/deep/one'));
+  });
+
+  it('is stopped while nothing is answered, and the next begins', async () => {
+    const { driver, world, all } = await openAway({ lateMs: 600_000 });
+    let asked = 0;
+    driver.beforeCalls(() => {
+      asked += 1;
+      return new Promise(() => undefined);
+    });
+    await world.keeper.update(world.memory.snapshot, ['/away/deep'], -1);
+    await waitFor('the look', () => asked > 0);
+    await world.keeper.stopJob(world.memory.snapshot);
+    await world.memory.put('/good/after');
+    await world.keeper.update(world.memory.snapshot, ['/good'], -1);
+    expect(await world.done()).toMatchObject({ is_done: true, error: '' });
+    expect(await world.found()).toEqual([...all, '/good/after'].sort());
+  });
+
+  it('keeps others waiting for one look that is late, however many paths it has', async () => {
+    const { driver, world, all } = await openAway({ lateMs: 50, standsAfterMs: 1 });
+    driver.beforeCalls(() => new Promise(() => undefined));
+    const paths = Array.from({ length: 30 }, (_, number) => `/away/deep/${number}`);
+    await world.keeper.update(world.memory.snapshot, ['/away/deep', ...paths, '/good'], -1);
+    await upload(world, '/good/after');
+    await world.finds('after', ['/good/after']);
+    expect(driver.calls().stat).toBe(1);
+    expect(await world.found()).toEqual([...all, '/good/after'].sort());
+  });
+});
+
 describe('the index follows', () => {
   it('uploads, folders, renames, moves, copies and removals', async () => {
     const world = await open();
@@ -590,6 +658,17 @@ describe('the index follows', () => {
     await removeEntries(world.operation(), { dir: '/', names: ['empty', 'made'] });
     await world.finds('', ['/papers', '/papers/one.txt', '/music', '/music/song.mp3', '/music/sub', '/music/sub/two.txt']);
     expect(world.errors).toEqual([]);
+  });
+
+  it('a folder that was as deep as any is indexed, and is moved up', async () => {
+    const world = await open({ tree: { settings: { max_index_depth: '3' } } });
+    await world.memory.put('/top/a/b/deep');
+    await world.build();
+    expect(await world.found()).toEqual(['/top', '/top/a', '/top/a/b']);
+    await moveEntries(world.operation(), { src_dir: '/top/a', dst_dir: '/top', names: ['b'], ...order });
+    await world.finds('deep', ['/top/b/deep']);
+    await upload(world, '/top/b/new');
+    await world.finds('new', ['/top/b/new']);
   });
 
   it('changes in other storages where one does not answer, whose folder is listed when it does', async () => {

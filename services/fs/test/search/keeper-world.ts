@@ -44,6 +44,7 @@ export interface KeeperWorldOptions {
   readonly clock?: () => number;
   readonly maxEntries?: number;
   readonly standsAfterMs?: number;
+  readonly lateMs?: number;
 }
 
 const ON = { search_index: 'database' };
@@ -67,6 +68,7 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
     onError: (error) => errors.push(error),
     maxEntries: options.maxEntries,
     standsAfterMs: options.standsAfterMs,
+    lateMs: options.lateMs,
   });
   const folderCache = createFolderCache(Date.now, keeper.noteListing);
   const world: KeeperWorld & { dir: TempDir } = {

@@ -171,6 +171,27 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await index.move(path('/to'), path('/to/Neu😀/to'))).toBe(false);
     });
 
+    it('moves a folder up with the depths of its place, and none of which it does not have all that is indexed there', async () => {
+      await index.openFolder(path('/'), 3, GENERATION);
+      await index.put(path('/'), [folder('a'), folder('x')], GENERATION);
+      await index.put(path('/a'), [folder('b')], GENERATION);
+      await index.put(path('/a/b'), [folder('c')], GENERATION);
+      await index.put(path('/x'), [folder('y'), folder('z')], GENERATION);
+      await index.put(path('/x/y'), [file('one')], GENERATION);
+      const depthOf = async (at: string) => (await index.findFolder(path(at)))?.depth;
+      expect(await index.move(path('/a/b'), path('/b'))).toBe(false);
+      expect(await index.move(path('/a/b/c'), path('/c'))).toBe(false);
+      expect([await depthOf('/a/b'), await depthOf('/a/b/c')]).toEqual([1, 0]);
+      expect(await index.move(path('/x/y'), path('/y'))).toBe(true);
+      expect([await depthOf('/y'), await found('one')]).toEqual([2, ['/y/one']]);
+      await index.put(path('/y'), [folder('inner')], GENERATION);
+      expect(await index.move(path('/a'), path('/x/a'))).toBe(true);
+      expect([await depthOf('/x/a'), await depthOf('/x/a/b/c')]).toEqual([2, 0]);
+      await index.openFolder(path('/'), NO_DEPTH_LIMIT, GENERATION);
+      expect(await index.move(path('/y'), path('/top'))).toBe(true);
+      expect([await depthOf('/top'), await depthOf('/top/inner')]).toEqual([NO_DEPTH_LIMIT, NO_DEPTH_LIMIT]);
+    });
+
     it('moves more folders than are read at a time', async () => {
       const names = Array.from({ length: 1_100 }, (_, number) => `inner ${number}`);
       await index.put(path('/'), [folder('from'), folder('to')], GENERATION);

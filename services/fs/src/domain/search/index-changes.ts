@@ -1,23 +1,19 @@
 import { AppError } from '@wharf/errors';
-import { unlessAborted } from '@wharf/pace';
 import { baseName, childPath, isWithin, parentPath, pathSegments, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
-import type { Entry } from '../../driver-contract/storage-driver.ts';
-import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { isGone, topmostGone } from './gone-folders.ts';
+import { createBoundedLooks } from './bounded-looks.ts';
+import { topmostGone } from './gone-folders.ts';
 import { indexScope } from './index-scope.ts';
 import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** A storage that was asked for this long in all, in milliseconds, holds up the changes in others no longer: folders of what changed in it are queued. */
-const LATE_MS = 5_000;
-
 /** One path that changed, or the source and the target of a move. */
 export type ChangedPaths = readonly VirtualPath[];
 
 /**
- * Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat.
+ * Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. Where a storage does not
+ * tell of one, or not in time, folders of what changed in it are queued.
  *
  * @param options.lateMs another time is given by tests only. @param options.onFailure is told of a change that the index has not taken; the others follow
  * unless it throws. Absent: the first failure is the last
@@ -27,14 +23,13 @@ export async function applyChanges(
   index: SearchIndex,
   snapshot: Snapshot,
   changes: Iterable<ChangedPaths>,
-  { lateMs = LATE_MS, onFailure }: { lateMs?: number; onFailure?: (paths: ChangedPaths, error: unknown) => void } = {},
+  { lateMs, onFailure }: { lateMs?: number; onFailure?: (paths: ChangedPaths, error: unknown) => void } = {},
 ): Promise<void> {
   const isLeftOut = leftOut(snapshot);
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
   let refusal: AppError | undefined;
-  /** How long each storage was asked, by its place. */
-  const askedMs = new Map<VirtualPath, number>();
+  const { at: look } = createBoundedLooks(snapshot, lateMs);
   let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>>; isThere?: boolean } | undefined;
   for (const paths of changes) {
     // What moves may be above it.
@@ -59,7 +54,7 @@ export async function applyChanges(
     const above = await index.findFolder(parentPath(target));
     if (!above || above.depth === 0 || isLeftOut(target)) return false;
     const [before, after] = [await look(source), await look(target)];
-    if (before !== 'gone' || typeof after === 'string' || !after.isDirectory) return false;
+    if (before !== 'gone' || after === 'gone' || AppError.is(after) || !after.isDirectory) return false;
     return index.move(source, target);
   }
 
@@ -78,7 +73,7 @@ export async function applyChanges(
     if (name === undefined) return;
     const top = childPath(changed.path, name);
     const entry = await look(top);
-    if (entry === 'unknown') {
+    if (AppError.is(entry)) {
       // The folder may be known already, and what is new be in it.
       for (const folder of [changed.path, top]) await index.requeue(folder, generation, false);
       return;
@@ -107,23 +102,6 @@ export async function applyChanges(
     const name = baseName(gone);
     if (name !== undefined) await index.remove(parentPath(gone), [name]);
     if (gone !== path) last = undefined;
-  }
-
-  async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
-    const place = snapshot.table.locate(path)?.mountedAt ?? path;
-    const asked = askedMs.get(place) ?? 0;
-    if (asked >= lateMs) return 'unknown';
-    const since = performance.now();
-    const signal = AbortSignal.timeout(Math.ceil(lateMs - asked));
-    try {
-      return (await unlessAborted(signal, getEntry(snapshot, path, { signal }))).entry;
-    } catch (error) {
-      if (!signal.aborted && isGone(error)) return 'gone';
-      if (signal.aborted || AppError.is(error)) return 'unknown';
-      throw error;
-    } finally {
-      askedMs.set(place, signal.aborted ? lateMs : asked + performance.now() - since);
-    }
   }
 }
 

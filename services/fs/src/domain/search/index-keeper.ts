@@ -28,6 +28,8 @@ export interface IndexKeeperOptions {
   readonly maxEntries?: number | undefined;
   /** As WalkerOptions has it. */
   readonly standsAfterMs?: number | undefined;
+  /** The same. */
+  readonly lateMs?: number | undefined;
 }
 
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */

@@ -4,8 +4,8 @@ import { unlessAborted } from '@wharf/pace';
 import { baseName, isWithin, MOUNT_ROOT, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { MAX_WALKED_ENTRIES, tooMany } from '../../driver-contract/walk-bound.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
-import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { type BoundedLooks, createBoundedLooks, type Look } from './bounded-looks.ts';
 import { createFolderRuns, type FolderRuns } from './folder-runs.ts';
 import { editState, ended } from './index-jobs.ts';
 import { type IndexScope, indexScope, isIndexOff } from './index-scope.ts';
@@ -32,6 +32,8 @@ export interface WalkerOptions {
   ) => Promise<readonly VirtualPath[]>;
   /** After this time others go on beside a folder, in milliseconds; as FolderRuns has it unless told. */
   readonly standsAfterMs?: number | undefined;
+  /** For how long an update looks at what is in one storage, in milliseconds; as BoundedLooks has it unless told. */
+  readonly lateMs?: number | undefined;
 }
 
 /** Folders that are taken off the queue at a time. */
@@ -82,7 +84,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         await runs.stop();
         tally = newTally();
         ahead = createListedAhead();
-        state = await prepare(index, snapshot, scope, state, state.job);
+        state = await prepare({ index, snapshot, scope, signal, tally, options }, state, state.job);
       } else if (!state.job && state.mounts) state = await followMounts(index, scope, state);
       // While it is asked, some of them may end: then it is asked again.
       const [standing, except] = [runs.standing(), runs.waiting().map((place) => territoryOf(snapshot, place))];
@@ -223,13 +225,29 @@ function countWalk(index: SearchIndex, now: number): Promise<IndexState> {
   });
 }
 
-/** Takes the old contents away and queues where the job begins. May be done again after a crash. */
-async function prepare(index: SearchIndex, snapshot: Snapshot, scope: IndexScope, state: IndexState, job: IndexJob): Promise<IndexState> {
+/** What a job is prepared with. */
+interface Preparation {
+  readonly index: SearchIndex;
+  readonly snapshot: Snapshot;
+  readonly scope: IndexScope;
+  readonly signal: AbortSignal;
+  readonly tally: Tally;
+  readonly options: WalkerOptions;
+}
+
+/** Takes the old contents away and queues where the job begins. May be done again after a crash, or when it was interrupted. */
+async function prepare(preparation: Preparation, state: IndexState, job: IndexJob): Promise<IndexState> {
+  const { index, snapshot, scope, signal, options } = preparation;
   const { generation } = state;
+  const looks = createBoundedLooks(snapshot, options.lateMs);
   if (job.kind === 'build') {
     await index.clear();
     await index.openFolder(VIRTUAL_ROOT, levels(job.depth), generation);
-  } else for (const path of job.paths) await prepareUpdate(index, snapshot, scope, path, levels(job.depth), generation);
+  } else
+    for (const path of job.paths) {
+      await prepareUpdate(preparation, looks, path, levels(job.depth), generation);
+      if (signal.aborted) return state;
+    }
   return editState(index, (now) => {
     if (!now.job || now.generation !== generation) return undefined;
     // What an update finds changed of other storages is followed after it.
@@ -239,13 +257,13 @@ async function prepare(index: SearchIndex, snapshot: Snapshot, scope: IndexScope
 }
 
 async function prepareUpdate(
-  index: SearchIndex,
-  snapshot: Snapshot,
-  scope: IndexScope,
+  preparation: Preparation,
+  looks: BoundedLooks,
   path: VirtualPath,
   depth: number,
   generation: number,
 ): Promise<void> {
+  const { index, scope, signal, tally, options } = preparation;
   const name = baseName(path);
   if (name === undefined) {
     await index.clear();
@@ -253,16 +271,34 @@ async function prepareUpdate(
     return;
   }
   const parent = parentPath(path);
+  const found = scope.isLeftOut(path) ? 'gone' : await lookBelow(preparation, looks, path);
+  if (signal.aborted) return;
+  if (AppError.is(found)) {
+    // What the index has of it stays, and is read as what is queued is.
+    const unread = new FolderUnreadable(path, preparation.snapshot.table.locate(path)?.mountedAt ?? path, found);
+    options.onError(unread);
+    tally.error ||= unread.message;
+    await index.requeue(parent, generation, false);
+    await index.requeue(path, generation, true);
+    return;
+  }
   await index.remove(parent, [name]);
-  if (scope.isLeftOut(path)) return;
-  const found = await getEntry(snapshot, path).catch((error: unknown) => {
-    if (AppError.is(error)) return undefined;
-    throw error;
-  });
-  if (!found) return;
+  if (found === 'gone') return;
   if (!(await index.findFolder(parent))) await index.openFolder(parent, 0, generation);
-  await index.put(parent, [toIndexed(found.entry)], generation);
-  if (found.entry.isDirectory && !found.entry.isLink) await index.openFolder(path, depth, generation);
+  await index.put(parent, [toIndexed(found)], generation);
+  if (found.isDirectory && !found.isLink) await index.openFolder(path, depth, generation);
+}
+
+/** What is at a path; an error, too, where a storage whose place is there or below does not answer. */
+async function lookBelow({ snapshot, scope, signal }: Preparation, looks: BoundedLooks, path: VirtualPath): Promise<Look> {
+  const found = await looks.at(path, signal);
+  if (found === 'gone' || AppError.is(found)) return found;
+  for (const { mountedAt } of snapshot.table.mounts) {
+    if (!isWithin(path, mountedAt) || scope.isMountLeftOut(mountedAt) || scope.isLeftOut(mountedAt)) continue;
+    const root = await looks.storage(mountedAt, signal);
+    if (AppError.is(root)) return root;
+  }
+  return found;
 }
 
 /** Follows the storages: what is indexed of a storage that is gone is removed, a new or changed storage is queued. */

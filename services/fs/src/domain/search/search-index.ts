@@ -138,8 +138,8 @@ export interface SearchIndex {
   remove(directory: VirtualPath, names: readonly EntryName[]): Promise<void>;
   /**
    * A folder and everything below it got another place. The folder that holds `to` must be in the index, else everything goes.
-   * @returns false when the index has no folder at `from`, or something at `to`; nothing is changed then. False, too, where it was removed meanwhile,
-   * or an earlier move of it did not end: its folders are gone from both places then
+   * @returns false when the index has no folder at `from`, or something at `to`, or more is to be indexed at `to`: see `depthMoved`; nothing is changed
+   * then. False, too, where it was removed meanwhile, or an earlier move of it did not end: its folders are gone from both places then
    */
   move(from: VirtualPath, to: VirtualPath): Promise<boolean>;
   /** Forgets all entries, all folders and the queue; the state stays. Searches may look at every name until `makeFast` has ended. */
@@ -173,4 +173,15 @@ export const LEASE_MS = 20_000;
 /** The depth of a folder in a folder of this depth. */
 export function depthBelow(depth: number): number {
   return depth === NO_DEPTH_LIMIT ? NO_DEPTH_LIMIT : Math.max(0, depth - 1);
+}
+
+/**
+ * The depth of a folder that is moved, or is below one that is, whose depth was `before` and would be `after` as a new folder. No folder gets less. Undefined
+ * for one whose entries the index does not have: it was as deep as any is indexed, and is that no more, or is a link.
+ */
+export function depthMoved(depth: number, before: number, after: number): number | undefined {
+  const isMore = before !== NO_DEPTH_LIMIT && (after === NO_DEPTH_LIMIT || after > before);
+  if (!isMore || depth === NO_DEPTH_LIMIT) return depth;
+  if (depth === 0) return undefined;
+  return after === NO_DEPTH_LIMIT ? NO_DEPTH_LIMIT : depth + after - before;
 }

@@ -51,6 +51,15 @@ export async function openFileSearchIndex(directory: string, heapMib?: number): 
   // The worker answers what the operation of this name answers.
   const run = async <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> =>
     (await usable()).ask((id) => ({ type: 'operation', id, name, values })) as Promise<Result<Name>>;
+  /** For what an empty file can do that is there by now in the place of a damaged one. */
+  const runAgain = async <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> => {
+    try {
+      return await run(name, ...values);
+    } catch (error) {
+      if (!thread.hasFailed() || isClosed) throw error;
+      return run(name, ...values);
+    }
+  };
   const numberOf = (rules: readonly RuleRecord[]): number => {
     if (sent?.rules !== rules) {
       sent = { rules, number: (sent?.number ?? 0) + 1 };
@@ -65,7 +74,7 @@ export async function openFileSearchIndex(directory: string, heapMib?: number): 
       const wire = { ...query, viewer, rules: numberOf(rules) };
       return ask((id) => ({ type: 'search', id, query: wire }), signal) as Promise<SearchAnswer>;
     },
-    count: () => run('count'),
+    count: () => runAgain('count'),
     findFolder: (path) => run('findFolder', path),
     children: (directory, after) => run('children', directory, after),
     async put(directory, entries, generation) {
@@ -74,14 +83,14 @@ export async function openFileSearchIndex(directory: string, heapMib?: number): 
     },
     remove: (directory, names) => run('remove', directory, names),
     move: (from, to) => run('move', from, to),
-    clear: () => run('clear'),
+    clear: () => runAgain('clear'),
     makeFast: async () => {},
     openFolder: (path, depth, generation) => run('openFolder', path, depth, generation),
     requeue: (path, generation, isDeep) => run('requeue', path, generation, isDeep),
     queued: (generation, limit, except = []) => run('queued', generation, limit, except),
     settle: (paths) => run('settle', paths),
     settleAll: (territory) => run('settleAll', territory),
-    readState: () => run('readState'),
+    readState: () => runAgain('readState'),
     replaceState: (next) => run('replaceState', next),
     // The file belongs to one process.
     claim: async () => true,

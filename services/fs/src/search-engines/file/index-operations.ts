@@ -1,5 +1,5 @@
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { CHILDREN, depthBelow, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
+import { CHILDREN, depthBelow, depthMoved, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
 import { createIndexTables, STEP_ENTRIES, type Steps } from './index-tables.ts';
 import { createQueueOperations } from './queue-operations.ts';
 import { nameAt, numberAt } from './row.ts';
@@ -73,15 +73,17 @@ export function createIndexOperations({ writer }: IndexFile) {
       const entry = sql.first(find, oldParent.id, oldName);
       if (!entry || numberAt(entry, 1) !== 1 || sql.first(find, newParent.id, newName)) return false;
       if (yield* dropHalfMoved(from, to)) return false;
+      const depthOf = yield* depthsMoved(moved, newParent, foldersBelow(from));
+      if (!depthOf) return false;
       // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it. Each of the others after all that it
       // holds: a folder that is at the new place is not read again.
-      const place = ({ id, path }: { id: number; path: VirtualPath }) =>
-        sql.run('UPDATE folders SET path = ? WHERE id = ?', to + path.slice(from.length), id);
+      const place = ({ id, path, depth }: { id: number; path: VirtualPath; depth: number }) =>
+        sql.run('UPDATE folders SET path = ?, depth = ? WHERE id = ?', to + path.slice(from.length), depthOf(depth), id);
       for (const folders of foldersBelow(from)) {
         for (const folder of folders) place(folder);
         yield;
       }
-      place({ id: moved.id, path: from });
+      place({ ...moved, path: from });
       const id = numberAt(entry, 0);
       sql.run('UPDATE entries SET folder = ?, name = ? WHERE id = ?', newParent.id, newName, id);
       if (oldName !== newName) {
@@ -108,6 +110,22 @@ export function createIndexOperations({ writer }: IndexFile) {
 }
 
 export type IndexOperations = Omit<ReturnType<typeof createIndexOperations>, 'forget'>;
+
+interface Deep {
+  readonly depth: number;
+}
+
+/** The depth at the new place of a folder that is moved; undefined where one of them is to be listed there. */
+function* depthsMoved(moved: Deep, parent: Deep, below: Iterable<readonly Deep[]>): Steps<((depth: number) => number) | undefined> {
+  const depthOf = (depth: number) => depthMoved(depth, moved.depth, depthBelow(parent.depth));
+  if (depthOf(moved.depth) === undefined) return undefined;
+  // Where no depth differs none needs a look.
+  for (const folders of depthOf(1) === 1 ? [] : below) {
+    if (folders.some(({ depth }) => depthOf(depth) === undefined)) return undefined;
+    yield;
+  }
+  return (depth) => depthOf(depth) ?? depth;
+}
 
 function wholeSize(sizeBytes: number): number {
   return Number.isFinite(sizeBytes) ? Math.min(Math.max(0, Math.trunc(sizeBytes)), Number.MAX_SAFE_INTEGER) : 0;

@@ -39,10 +39,13 @@ export function createIndexTables(sql: Statements) {
     sql.run('DELETE FROM entries WHERE id = ?', id);
     addCount(-1);
   };
+  /** What is in a folder goes before it: after a crash half way none is known that is below one that is not. */
   function* dropTree(path: VirtualPath): Steps<void> {
+    const [, start, end] = subtree(path);
+    const last = 'SELECT id FROM folders WHERE path > ? AND path < ? ORDER BY path DESC LIMIT 1';
     for (;;) {
-      const id = folderIn(path);
-      if (id === undefined) return;
+      const id = numberAt(sql.first(last, start, end) ?? [folderAt(path)?.id ?? 0], 0);
+      if (id === 0) return;
       const entries = sql.all('SELECT id FROM entries WHERE folder = ? LIMIT ?', id, STEP_ENTRIES);
       for (const entry of entries) dropEntry(numberAt(entry, 0));
       if (entries.length < STEP_ENTRIES) sql.run('DELETE FROM folders WHERE id = ?', id);
@@ -56,12 +59,12 @@ export function createIndexTables(sql: Statements) {
     return true;
   }
   /** The folders below one, some at a time: what is in a folder comes before it. */
-  function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath }>> {
+  function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath; depth: number }>> {
     const [, start, end] = subtree(path);
     for (let last: string = end; ; ) {
-      const find = 'SELECT id, path FROM folders WHERE path > ? AND path < ? ORDER BY path DESC LIMIT ?';
+      const find = 'SELECT id, path, depth FROM folders WHERE path > ? AND path < ? ORDER BY path DESC LIMIT ?';
       const rows = sql.all(find, start, last, STEP_ENTRIES);
-      yield rows.map((row) => ({ id: numberAt(row, 0), path: pathAt(row, 1) }));
+      yield rows.map((row) => ({ id: numberAt(row, 0), path: pathAt(row, 1), depth: numberAt(row, 2) }));
       if (rows.length < STEP_ENTRIES) return;
       last = pathAt(rows.at(-1) ?? [], 1);
     }

@@ -1,10 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import { createRuleBook, type RuleBook } from '../../domain/access/rule-book.ts';
+import type { IndexState } from '../../domain/search/search-index.ts';
 import { createIndexOperations } from './index-operations.ts';
 import type { Steps } from './index-tables.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
-import { type IndexFile, openIndexFile } from './schema.ts';
+import { type IndexFile, isDamage, openIndexFile, replaceIndexFile } from './schema.ts';
 import { searchSteps } from './search-steps.ts';
 import { createStatements, type Statements } from './statements.ts';
 
@@ -34,6 +35,12 @@ export function runIndexWorker(port: MessagePort, path: string): void {
   let isStopping = false;
 
   const tell = (message: FromWorker): void => port.postMessage(message);
+  /** Pages are looked at as they are needed: of a damaged file the thread ends, and the next one finds an empty file. */
+  const endIfDamaged = (error: unknown) => {
+    if (!isDamage(error)) return;
+    replaceIndexFile(path, closeDamaged(file, operations.readState));
+    throw error;
+  };
   const fail = ({ id }: Job, error: unknown) =>
     tell(AppError.is(error) ? { type: 'refused', id, code: error.code, reason: error.message } : { type: 'failed', id, error });
 
@@ -51,6 +58,7 @@ export function runIndexWorker(port: MessagePort, path: string): void {
       file.writer.exec('COMMIT');
       renewal.noteCommit();
     } catch (error) {
+      endIfDamaged(error);
       if (file.writer.isTransaction) file.writer.exec('ROLLBACK');
       operations.forget();
       const failed = changes.shift();
@@ -69,6 +77,7 @@ export function runIndexWorker(port: MessagePort, path: string): void {
       if (step.done) tell({ type: 'done', id: job.id, result: step.value });
       else searches.push(job);
     } catch (error) {
+      endIfDamaged(error);
       fail(job, error);
     }
   };
@@ -111,6 +120,18 @@ export function runIndexWorker(port: MessagePort, path: string): void {
     schedule();
   });
   tell({ type: 'ready' });
+}
+
+/** @returns its state, where that can be read still */
+function closeDamaged(file: IndexFile, readState: () => IndexState): IndexState | undefined {
+  try {
+    if (file.writer.isTransaction) file.writer.exec('ROLLBACK');
+    return readState();
+  } catch {
+    return undefined;
+  } finally {
+    file.close();
+  }
 }
 
 /** Has searches go on with what was committed meanwhile, where one is always under way. */

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { FIRST_STATE, type IndexState } from '../../domain/search/search-index.ts';
 
 /** "WHSI": tells our file from any other. */
 const APPLICATION_ID = 0x57485349;
@@ -35,8 +36,25 @@ export function openIndexFile(path: string): IndexFile {
     return openUsable(path);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    replaceIndexFile(path);
     return openUsable(path);
+  }
+}
+
+const DAMAGED = 'the file of the index was damaged or of another version, and is empty now: build the index again';
+
+/** Puts an empty file in the place of one that is damaged, with a state that says so. @param state of that one: a build begins anew, once */
+export function replaceIndexFile(path: string, state?: IndexState): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  const file = openUsable(path);
+  try {
+    const job = state?.error === DAMAGED ? undefined : state?.job;
+    const next: IndexState =
+      state && job?.kind === 'build' ? { ...state, job: { ...job, isPrepared: false } } : { ...FIRST_STATE, isDone: true };
+    const body = JSON.stringify({ ...next, error: DAMAGED });
+    file.writer.prepare('INSERT INTO state (id, revision, body) VALUES (1, ?, ?)').run(next.revision, body);
+  } finally {
+    file.close();
   }
 }
 
@@ -86,8 +104,9 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 /** Whether an error says that the file is not what it should be. */
-function isDamage(error: unknown): boolean {
-  if (error instanceof ForeignFile) return true;
+export function isDamage(error: unknown): boolean {
+  // Of a state that is no JSON.
+  if (error instanceof ForeignFile || error instanceof SyntaxError) return true;
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
   const primary = error.errcode & 0xff;
   return primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB;

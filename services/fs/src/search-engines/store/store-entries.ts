@@ -1,6 +1,6 @@
 import type { IndexEntryRecord, Models } from '@wharf/models';
 import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { CHILDREN, depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
+import { CHILDREN, depthBelow, depthMoved, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
 import { batches, entryBatches, idOf, ignoreDuplicates, recordOf, subtree, within } from './index-records.ts';
 import type { Folder, StoreFolders } from './store-folders.ts';
 
@@ -52,7 +52,6 @@ export function createStoreEntries(
     await dropTrees(noFolders.map(({ name }) => childPath(folder.path as VirtualPath, name)));
     return folder;
   };
-
   return {
     async children(directory, after) {
       const folder = await folderAt(directory);
@@ -81,10 +80,12 @@ export function createStoreEntries(
       const before = await entries.findById(idOf(oldParent._id, oldName)).lean<IndexEntryRecord>();
       if (!before?.is_dir || (await entries.findById(idOf(newParent._id, newName)).lean())) return false;
       if (await folders.exists({ $or: subtree(to) })) return dropHalves(dropTrees, from, to);
+      const depthOf = await depthsMoved(moved, newParent, foldersBelow(from));
+      if (!depthOf) return false;
       // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
       // removed with it. Each of the others is moved after all that it holds: a folder that is at the new place is not read again.
-      const placed = ({ _id, path }: Folder) => ({
-        updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length) } } },
+      const placed = ({ _id, path, depth }: Folder) => ({
+        updateOne: { filter: { _id }, update: { $set: { path: to + path.slice(from.length), depth: depthOf(depth) } } },
       });
       const takeAlong = async () => {
         for await (const inside of foldersBelow(from)) await ignoreDuplicates(folders.bulkWrite(inside.map(placed), { ordered: false }));
@@ -109,4 +110,17 @@ export function createStoreEntries(
 async function dropHalves(dropTrees: StoreFolders['dropTrees'], from: VirtualPath, to: VirtualPath): Promise<false> {
   for (const place of [from, to]) await dropTrees([place]);
   return false;
+}
+
+/** The depth at the new place of a folder that is moved; undefined where one of them is to be listed there. */
+async function depthsMoved(
+  moved: Folder,
+  parent: Folder,
+  below: AsyncIterable<readonly Folder[]>,
+): Promise<((depth: number) => number) | undefined> {
+  const depthOf = (depth: number) => depthMoved(depth, moved.depth, depthBelow(parent.depth));
+  if (depthOf(moved.depth) === undefined) return undefined;
+  // Where no depth differs none needs a look.
+  if (depthOf(1) !== 1) for await (const folders of below) if (folders.some(({ depth }) => depthOf(depth) === undefined)) return undefined;
+  return (depth) => depthOf(depth) ?? depth;
 }

@@ -47,7 +47,7 @@ export function createStoreFolders({ indexFolders: folders, indexEntries: entrie
     const { $gte: start, $lt: end } = within(path === '/' ? '' : path);
     for (let last = end; ; ) {
       const found = await folders
-        .find({ path: { $gt: start, $lt: last } }, { path: 1 })
+        .find({ path: { $gt: start, $lt: last } }, { path: 1, depth: 1 })
         .sort({ path: -1 })
         .limit(BATCH)
         .lean<Folder[]>();
