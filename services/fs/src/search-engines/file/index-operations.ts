@@ -1,6 +1,7 @@
-import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { CHILDREN, depthBelow, depthMoved, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
+import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
+import { CHILDREN, depthBelow, type IndexedEntry, type IndexedFolder } from '../../domain/search/search-index.ts';
 import { createIndexTables, STEP_ENTRIES, type Steps } from './index-tables.ts';
+import { moveFolder } from './move-folder.ts';
 import { createQueueOperations } from './queue-operations.ts';
 import { nameAt, numberAt } from './row.ts';
 import { emptyTables, type IndexFile } from './schema.ts';
@@ -13,7 +14,7 @@ import { createStatements } from './statements.ts';
 export function createIndexOperations({ writer }: IndexFile) {
   const sql = createStatements(writer);
   const tables = createIndexTables(sql);
-  const { folderAt, addCount, dropEntry, dropTree, dropHalfMoved, foldersBelow, addFolder } = tables;
+  const { folderAt, addCount, dropEntry, dropTree, addFolder } = tables;
   return {
     count: tables.count,
 
@@ -65,33 +66,7 @@ export function createIndexOperations({ writer }: IndexFile) {
       }
     },
 
-    *move(from: VirtualPath, to: VirtualPath): Steps<boolean> {
-      const [oldName, newName] = [baseName(from), baseName(to)];
-      const [oldParent, newParent, moved] = [folderAt(parentPath(from)), folderAt(parentPath(to)), folderAt(from)];
-      if (oldName === undefined || newName === undefined || !oldParent || !newParent || !moved || isWithin(from, to)) return false;
-      const find = 'SELECT id, is_directory FROM entries WHERE folder = ? AND name = ?';
-      const entry = sql.first(find, oldParent.id, oldName);
-      if (!entry || numberAt(entry, 1) !== 1 || sql.first(find, newParent.id, newName)) return false;
-      if (yield* dropHalfMoved(from, to)) return false;
-      const depthOf = yield* depthsMoved(moved, newParent, foldersBelow(from));
-      if (!depthOf) return false;
-      // The topmost folder is moved last: what a crash leaves at the old place is found below it, and removed with it. Each of the others after all that it
-      // holds: a folder that is at the new place is not read again.
-      const place = ({ id, path, depth }: { id: number; path: VirtualPath; depth: number }) =>
-        sql.run('UPDATE folders SET path = ?, depth = ? WHERE id = ?', to + path.slice(from.length), depthOf(depth), id);
-      for (const folders of foldersBelow(from)) {
-        for (const folder of folders) place(folder);
-        yield;
-      }
-      place({ ...moved, path: from });
-      const id = numberAt(entry, 0);
-      sql.run('UPDATE entries SET folder = ?, name = ? WHERE id = ?', newParent.id, newName, id);
-      if (oldName !== newName) {
-        sql.run('DELETE FROM grams WHERE rowid = ?', id);
-        sql.run('INSERT INTO grams (rowid, name) VALUES (?, ?)', id, newName);
-      }
-      return true;
-    },
+    move: (from: VirtualPath, to: VirtualPath): Steps<boolean> => moveFolder(sql, tables, from, to),
 
     clear(): void {
       emptyTables(writer);
@@ -110,22 +85,6 @@ export function createIndexOperations({ writer }: IndexFile) {
 }
 
 export type IndexOperations = Omit<ReturnType<typeof createIndexOperations>, 'forget'>;
-
-interface Deep {
-  readonly depth: number;
-}
-
-/** The depth at the new place of a folder that is moved; undefined where one of them is to be listed there. */
-function* depthsMoved(moved: Deep, parent: Deep, below: Iterable<readonly Deep[]>): Steps<((depth: number) => number) | undefined> {
-  const depthOf = (depth: number) => depthMoved(depth, moved.depth, depthBelow(parent.depth));
-  if (depthOf(moved.depth) === undefined) return undefined;
-  // Where no depth differs none needs a look.
-  for (const folders of depthOf(1) === 1 ? [] : below) {
-    if (folders.some(({ depth }) => depthOf(depth) === undefined)) return undefined;
-    yield;
-  }
-  return (depth) => depthOf(depth) ?? depth;
-}
 
 function wholeSize(sizeBytes: number): number {
   return Number.isFinite(sizeBytes) ? Math.min(Math.max(0, Math.trunc(sizeBytes)), Number.MAX_SAFE_INTEGER) : 0;

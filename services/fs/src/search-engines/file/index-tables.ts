@@ -26,11 +26,9 @@ export function createIndexTables(sql: Statements) {
     const row = sql.first('SELECT id, depth FROM folders WHERE path = ?', path);
     return row && { id: numberAt(row, 0), depth: numberAt(row, 1) };
   };
-  /** Any folder of a tree. */
-  const folderIn = (path: VirtualPath): number | undefined => {
-    const row = sql.first(`SELECT id FROM folders WHERE ${IN_SUBTREE} LIMIT 1`, ...subtree(path));
-    return row && numberAt(row, 0);
-  };
+  /** Whether there is any folder of a tree. */
+  const isAnyIn = (path: VirtualPath): boolean =>
+    sql.first(`SELECT id FROM folders WHERE ${IN_SUBTREE} LIMIT 1`, ...subtree(path)) !== undefined;
   const addCount = (difference: number) => {
     if (counted !== undefined) counted += difference;
   };
@@ -52,12 +50,6 @@ export function createIndexTables(sql: Statements) {
       yield;
     }
   }
-  /** What a move that did not end has left at its new place goes, after the rest at the old one: by itself that would be taken for whole. @returns whether there was any */
-  function* dropHalfMoved(from: VirtualPath, to: VirtualPath): Steps<boolean> {
-    if (folderIn(to) === undefined) return false;
-    for (const place of [from, to]) yield* dropTree(place);
-    return true;
-  }
   /** The folders below one, some at a time: what is in a folder comes before it. */
   function* foldersBelow(path: VirtualPath): Generator<ReadonlyArray<{ id: number; path: VirtualPath; depth: number }>> {
     const [, start, end] = subtree(path);
@@ -77,7 +69,7 @@ export function createIndexTables(sql: Statements) {
     addCount,
     dropEntry,
     dropTree,
-    dropHalfMoved,
+    isAnyIn,
     foldersBelow,
     addFolder,
     count(): number {
