@@ -100,6 +100,9 @@ export const optionalData = <Value>(): OptionalField<Value> => optionalField(Sch
 /** Nothing is decided by it that keeps anybody from anything. */
 export const harmless = <Given extends Field<unknown>>(given: Given): Given => ({ ...given, isHarmless: true });
 
+/** The same: where it cannot be read there is one that nothing opens. */
+export const sealedText: Field<string> = { ...text, empty: 'unreadable', isHarmless: true };
+
 /** The id of the one record of its collection. */
 export const only = <const Id extends string>(_id: Id): Field<Id> => field<Id>(required.text.definition, (stored) => stored === _id, _id);
 

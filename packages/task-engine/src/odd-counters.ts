@@ -1,5 +1,5 @@
 import type { TaskModels, TaskRecord } from '@wharf/models';
-import type { StoreClock } from './store-clock.ts';
+import type { Model } from 'mongoose';
 
 /** https://www.mongodb.com/docs/manual/reference/error-codes/ */
 const TYPE_MISMATCH = 14;
@@ -22,18 +22,26 @@ export interface OddCounters {
   mend(error: unknown): Promise<void>;
 }
 
-export function createOddCounters({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): OddCounters {
+export function createOddCounters({ tasks }: Pick<TaskModels, 'tasks'>): OddCounters {
   return {
     async mend(error) {
-      if (!isOddCounter(error)) return;
-      // Above all that a worker may have been given before.
-      const above = clock.now().getTime();
-      for (const [field, value] of Object.entries({ fence: above, revision: above, losses: 0 }))
-        await tasks.collection.updateMany({ done: false, [field]: { $not: { $type: 'number' } } }, { $set: { [field]: value } });
+      if (isOddCounter(error)) await giveCounters(tasks, { done: false });
     },
   };
 }
 
-function isOddCounter(error: unknown): boolean {
+/** Gives numbers to those tasks that have none where each write adds to one. */
+export async function giveCounters(
+  { collection }: Pick<Model<never>, 'collection'>,
+  filter: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  // Above all that a worker may have been given before.
+  const above = Date.now();
+  for (const [field, value] of Object.entries({ fence: above, revision: above, losses: 0 }))
+    await collection.updateMany({ ...filter, [field]: { $not: { $type: 'number' } } }, { $set: { [field]: value } });
+}
+
+/** Whether an error comes of a task that has no number where a write adds to one. */
+export function isOddCounter(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && [TYPE_MISMATCH, ADDED_TO_NO_NUMBER].includes(Reflect.get(error, 'code')));
 }

@@ -15,6 +15,6 @@ export function createTaskQueue(models: TaskModels, clock: StoreClock): TaskQueu
     ...createWaitingTasks(models, clock),
     ...createHeldTasks(models, clock),
     ...createTaskChunkStore(models),
-    ...createOddCounters(models, clock),
+    ...createOddCounters(models),
   };
 }

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectStore } from '@wharf/service-kit';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineTaskKind, TASK_STATE } from '../src/index.ts';
+import { createHousekeeping } from '../src/housekeeping.ts';
+import { defineTaskKind, holdBackup, TASK_STATE } from '../src/index.ts';
+import type { StoreClock } from '../src/store-clock.ts';
 import { createTaskSnapshots } from '../src/task-snapshot.ts';
 import { ANN, BOB, EVERYBODY, type Installation, openOwnInstallation } from './installation.ts';
 
@@ -42,6 +45,22 @@ describe('a task that is stored oddly', () => {
     await place.open([kind], { concurrencyOf: async () => 2 });
     for (const id of others) await place.untilState(id, TASK_STATE.succeeded);
     await place.untilState(odd, damage.state === TASK_STATE.canceling ? TASK_STATE.canceled : TASK_STATE.succeeded);
+  });
+
+  it.each([{ revision: 'x' }, { fence: null, revision: null }])('is paused in a backup with all others: %j', async (damage) => {
+    const { odd, others } = await queue(damage);
+    const store = await connectStore(place.url);
+    onTestFinished(() => store.close());
+    expect(await holdBackup(store)).toBe(3);
+    for (const id of [odd, ...others]) expect(await place.read(id)).toMatchObject({ paused: true, revision: expect.any(Number) });
+  });
+
+  it('goes with all others where it has ended', async () => {
+    const { odd, others } = await queue({ revision: 'x' });
+    await place.models.tasks.updateMany({}, { $set: { done: true, waiting: false, state: TASK_STATE.failed, end_time: new Date(0) } });
+    const clock = { now: () => new Date() } as StoreClock;
+    await createHousekeeping(place.models, clock, [kind.name]).run();
+    for (const id of [odd, ...others]) expect(await place.read(id)).toMatchObject({ forget: true });
   });
 
   it.each([{ name: null }, { creator_role: 'x' }, { start_time: 'x' }, { error: 7 }, { created_at: null }])(

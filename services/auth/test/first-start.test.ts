@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ADMIN_PASSWORD, openPlace, type Place, type Replica } from './replica.ts';
 
 let place: Place;
@@ -80,5 +80,32 @@ describe('a later start', () => {
     } finally {
       await after.close();
     }
+  });
+});
+
+describe('a start with --reset-admin-password', () => {
+  it.each([
+    { disabled: true },
+    { disabled: null },
+    { role: 'x' },
+    { base_path: null },
+    { username: null },
+    { username_key: null },
+    { pwd_ts: null },
+    { otp_secret: 7 },
+    { otp_recovery: null },
+  ])('lets the admin in, whatever is stored of the account: %j', async (damage) => {
+    const { models } = first();
+    await models.users.collection.updateOne({ _id: 1 } as object, { $set: damage });
+    let told = '';
+    const written = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      told += text;
+      return true;
+    });
+    const replica = await place.open({ resetAdminPassword: true }).finally(() => written.mockRestore());
+    const password = /the password (\S+)/.exec(told)?.[1] ?? '';
+    const { token } = await replica.auth.login({ username: 'admin', password, address: '192.0.2.1' });
+    expect((await replica.callers.establish(token)).identity).toMatchObject({ id: 1, role: 2, basePath: '/' });
+    await replica.close();
   });
 });

@@ -28,6 +28,7 @@ import {
 } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { createAuthService } from '../src/index.ts';
+import type { AuthOptions } from '../src/service.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
 export const ADMIN_PASSWORD = 'canary-admin-password';
@@ -87,7 +88,8 @@ const nobody = () => {
 export interface Place {
   /** A folder that is there as long as the place. */
   readonly dir: string;
-  open(): Promise<Replica>;
+  /** @param config beside that of all replicas */
+  open(config?: Pick<AuthOptions, 'resetAdminPassword'>): Promise<Replica>;
   /** Closes what is open, replicas too. */
   close(): Promise<void>;
 }
@@ -99,8 +101,8 @@ export async function openPlace(limits: Pick<EmbeddedMongoOptions, 'maxDocuments
   const replicas: Replica[] = [];
   return {
     dir: dir.path,
-    async open() {
-      const replica = await openReplica(store.url);
+    async open(config) {
+      const replica = await openReplica(store.url, config);
       replicas.push(replica);
       return replica;
     },
@@ -112,7 +114,7 @@ export async function openPlace(limits: Pick<EmbeddedMongoOptions, 'maxDocuments
   };
 }
 
-async function openReplica(storeUrl: string): Promise<Replica> {
+async function openReplica(storeUrl: string, config: Parameters<Place['open']>[0]): Promise<Replica> {
   let log = '';
   let offsetMs = 0;
   let partedMs = 0;
@@ -145,7 +147,7 @@ async function openReplica(storeUrl: string): Promise<Replica> {
     clock,
     machineClock,
   };
-  const service = createAuthService({ adminPassword: new Secret(ADMIN_PASSWORD), tokenHours: 48 }, kit);
+  const service = createAuthService({ adminPassword: new Secret(ADMIN_PASSWORD), tokenHours: 48, ...config }, kit);
   const { rpc } = service;
   if (!rpc) throw new Error('auth has no RPCs');
   await service.start();

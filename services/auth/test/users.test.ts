@@ -230,6 +230,37 @@ describe('deleting a user', () => {
   });
 });
 
+describe('a user who is stored oddly', () => {
+  it.each([{ pwd_ts: null }, { pwd_ts: 'x' }, { base_path: null }, { disabled: 'x' }, { otp_recovery: null }, { otp_pending: 7 }])(
+    'is changed, let in and deleted by the admin: %j',
+    async (damage) => {
+      const user = { username: newName(), password: 'secret-pw', base_path: '/' };
+      const { id } = await create(user);
+      await one.models.users.collection.updateOne({ _id: id } as object, { $set: damage });
+      await one.auth.updateUser({ user: { ...user, id, disabled: false } }, one.as());
+      expect((await one.auth.getUser({ id }, one.as())).user).toMatchObject({ id, disabled: false });
+      const { token } = await one.auth.login({ username: user.username, password: user.password, address: '192.0.2.9' });
+      expect((await one.callers.establish(token)).identity).toMatchObject({ id });
+      await one.models.users.collection.updateOne({ _id: id } as object, { $set: damage });
+      await one.auth.deleteUser({ id }, one.as());
+    },
+  );
+
+  it('is asked for a second factor that nobody has, where nobody knows whether there was one, until the admin switches it off', async () => {
+    const user = { username: newName(), password: 'secret-pw', base_path: '/' };
+    const { id } = await create(user);
+    await one.models.users.collection.updateOne({ _id: id } as object, { $set: { otp_secret: null } });
+    const logIn = (otp_code: string) =>
+      one.auth.login({ username: user.username, password: user.password, otp_code, address: '192.0.2.9' });
+    await expect(logIn('')).rejects.toMatchObject({ code: 'OTP_REQUIRED' });
+    for (const code of ['123456', 'aaaa-bbbb-cccc']) await expect(logIn(code)).rejects.toBeInstanceOf(Error);
+    await one.auth.updateUser({ user: { ...user, id } }, one.as());
+    expect((await one.auth.getUser({ id }, one.as())).user).toMatchObject({ otp: true, disabled: false });
+    await one.auth.cancelOtp({ id }, one.as());
+    await logIn('');
+  });
+});
+
 describe('listing users', () => {
   it('shows one that is stored oddly, disabled where nobody knows what they may', async () => {
     const { id } = await create({ username: newName(), password: 'secret-pw' });
@@ -242,7 +273,7 @@ describe('listing users', () => {
     };
     expect(await shownWith({ username: null })).toMatchObject({ username: '', disabled: false });
     expect(await shownWith({ permission: 'x' })).toMatchObject({ permission: 0, disabled: false });
-    for (const damage of [{ base_path: null }, { role: 'x' }, { disabled: null }, { otp_secret: null }])
+    for (const damage of [{ base_path: null }, { role: 'x' }, { disabled: null }])
       expect(await shownWith(damage)).toMatchObject({ disabled: true });
   });
 

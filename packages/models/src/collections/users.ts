@@ -1,5 +1,5 @@
 import { defineCollection } from '../collection.ts';
-import { addedLater, flag, harmless, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
+import { addedLater, flag, harmless, number, orNull, type RecordOf, required, sealedText, text, texts } from '../fields.ts';
 
 /** A user. Written by auth. */
 export const users = defineCollection(
@@ -22,15 +22,15 @@ export const users = defineCollection(
     allow_ldap: harmless(flag),
     /** What the files below the base path may have in bytes; 0 or absent: as much as there is room for. */
     quota_bytes: harmless(addedLater(number)),
-    /** Sealed; empty while two-step verification is off. */
-    otp_secret: text,
+    /** Sealed; empty while two-step verification is off. Where it cannot be read, no code is right until the admin switches it off. */
+    otp_secret: sealedText,
     /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */
-    otp_last_step: addedLater(number),
+    otp_last_step: harmless(addedLater(number)),
     /** Keyed digests of the recovery codes that are left. */
-    otp_recovery: addedLater(texts),
+    otp_recovery: harmless(addedLater(texts)),
     /** Sealed; the secret that waits to be verified, or empty. */
-    otp_pending: addedLater(text),
-    otp_pending_until: addedLater(orNull.date),
+    otp_pending: harmless(addedLater(text)),
+    otp_pending_until: harmless(addedLater(orNull.date)),
   },
   [{ username_key: 1 }, { unique: true }],
   [{ username: 1 }],

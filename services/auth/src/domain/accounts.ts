@@ -1,9 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { sliceOf } from '@wharf/pace';
-import { ROLE } from '@wharf/rights';
+import { VIRTUAL_ROOT } from '@wharf/paths';
+import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import { type OwnInput, parseOwnDraft, parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
+import { parseUsername } from './username.ts';
 
 interface AccountParts {
   users: {
@@ -47,6 +49,8 @@ export interface Accounts {
    * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS | UNAUTHENTICATED: the password was changed, or the user disabled, since the call began
    */
   updateSelf(id: number, input: OwnInput, mayStill?: MayStill): Promise<number>;
+  /** Lets a user in as the admin with this password, whatever is stored of the account: what cannot be read of it is as at the first start. @throws AppError RECORD_NOT_FOUND */
+  makeAdmin(id: number, password: string): Promise<number>;
   /** Deletes a user with sessions, keys and passwords; half done, the user is disabled. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
   remove(id: number): Promise<number>;
 }
@@ -121,6 +125,11 @@ export function createAccounts(parts: AccountParts): Accounts {
         if (before.pwdTs !== pwdTs || before.disabled) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
         return users.replaceOwn(before, after);
       });
+    },
+    async makeAdmin(id, password) {
+      const { username, basePath } = await get(id);
+      const rights = { role: ROLE.admin, permission: ALL_PERMISSIONS, disabled: false, basePath: basePath || VIRTUAL_ROOT };
+      return change(id, { ...rights, ...parseUsername(username || 'admin'), passwordHash: await hash(password) }, users.replace);
     },
     async remove(id) {
       const user = await get(id);

@@ -25,7 +25,8 @@ interface UserStore {
 export function createUserStore(models: Models): UserStore {
   const { users } = models;
   const write = async (before: User, after: User, fields: Partial<UserRecord>): Promise<boolean> => {
-    const filter = { _id: before.id, pwd_ts: before.pwdTs };
+    // Where none can be read it counts as 0.
+    const filter = { _id: before.id, pwd_ts: before.pwdTs === 0 ? { $not: { $gt: 0 } } : before.pwdTs };
     return (await refusingDuplicates(after, () => users.findOneAndUpdate(filter, { $set: fields }).lean())) !== null;
   };
   const quotasChanged = () => raiseCounter(models.authCounters, QUOTAS);
