@@ -21,7 +21,7 @@ export const users = defineCollection(
     sso_id: harmless(text),
     allow_ldap: harmless(flag),
     /** What the files below the base path may have in bytes; 0 or absent: as much as there is room for. */
-    quota_bytes: harmless(addedLater(number)),
+    quota_bytes: addedLater(number),
     /** Sealed; empty while two-step verification is off. Where it cannot be read, no code is right until the admin switches it off. */
     otp_secret: sealedText,
     /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */
