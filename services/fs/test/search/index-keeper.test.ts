@@ -671,6 +671,34 @@ describe('the index follows', () => {
     await world.finds('new', ['/top/b/new']);
   });
 
+  it.each<[string, ...(readonly [from: string, to: string])[]]>([
+    ['change places', ['/a', '/t'], ['/b', '/a'], ['/t', '/b']],
+    ['take the place of one that got another name', ['/a', '/old'], ['/b', '/a']],
+    ['take the place of one that took another one\u2019s', ['/b', '/c'], ['/a', '/b'], ['/d', '/a']],
+    ['take the place of one that moved on', ['/a', '/e'], ['/e', '/c'], ['/b', '/e']],
+  ])('folders that %s before it has heard of it', async (_, ...renames) => {
+    const driver = createTestDriver('Moving', ['listNames', 'statMany'], { no_cache: true });
+    const world = await open({ tree: { storages: [{ mount_path: '/', driver: 'Moving' }], drivers: [driver.definition] } });
+    const store = driver.storeOf();
+    for (const folder of ['a', 'b', 'd']) await store.write(mpath(`/${folder}/sub/deep/of ${folder}`), bytesOf(''), { overwrite: true });
+    await world.build();
+    for (const [from, to] of renames) await store.rename(mpath(from), mpath(to), { overwrite: false });
+    const { snapshot } = world.memory;
+    const index = await world.keeper.index(snapshot);
+    await applyChanges(
+      index,
+      snapshot,
+      renames.map((paths) => paths.map(vpath)),
+    );
+    world.keeper.wake();
+    const placeOf = (folder: string) => renames.reduce((place, [from, to]) => (place === from ? to : place), `/${folder}`);
+    const places = ['a', 'b', 'd'].map((folder) => [placeOf(folder), folder] as const);
+    await world.finds(
+      '',
+      places.flatMap(([place, folder]) => [place, `${place}/sub`, `${place}/sub/deep`, `${place}/sub/deep/of ${folder}`]),
+    );
+  });
+
   it('changes in other storages where one does not answer, whose folder is listed when it does', async () => {
     const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];

@@ -46,7 +46,8 @@ export async function applyChanges(
   async function apply(paths: ChangedPaths): Promise<void> {
     const [source, target] = paths;
     if (source !== undefined && target !== undefined && (await applyMove(source, target))) return;
-    for (const path of paths) await applyChange(path);
+    // What is at an end of a move by now may be another folder than the one that the index knows there: all of it is looked at.
+    for (const path of paths) await applyChange(path, paths.length > 1);
   }
 
   async function applyMove(source: VirtualPath, target: VirtualPath): Promise<boolean> {
@@ -64,7 +65,7 @@ export async function applyChanges(
     return last.nearest;
   }
 
-  async function applyChange(path: VirtualPath): Promise<void> {
+  async function applyChange(path: VirtualPath, isMoved: boolean): Promise<void> {
     if (path === VIRTUAL_ROOT) return index.requeue(path, generation, false);
     const changed = await nearestAbove(parentPath(path));
     if (!changed || isLeftOut(path)) return;
@@ -75,7 +76,8 @@ export async function applyChanges(
     const entry = await look(top);
     if (AppError.is(entry)) {
       // The folder may be known already, and what is new be in it.
-      for (const folder of [changed.path, top]) await index.requeue(folder, generation, false);
+      await index.requeue(changed.path, generation, false);
+      await index.requeue(top, generation, isMoved);
       return;
     }
     if (entry === 'gone') return drop(top);
@@ -88,7 +90,7 @@ export async function applyChanges(
       refusal = error;
       return;
     }
-    if (isKnown) await index.requeue(top, generation, false);
+    if (isKnown) await index.requeue(top, generation, isMoved);
   }
 
   /** Of many that are gone from one folder, it is looked at once. */
