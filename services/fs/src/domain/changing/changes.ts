@@ -20,6 +20,7 @@ export interface Changes {
 /** Keeps the search index of all replicas in step. */
 export interface ChangeNotes {
   noteChanges(paths: readonly VirtualPath[]): void;
+  /** Where both are one place: there may be another folder by now. */
   noteMove(source: VirtualPath, target: VirtualPath): void;
 }
 
@@ -33,12 +34,13 @@ export function createChanges(
   shownAt: (paths: readonly VirtualPath[]) => readonly VirtualPath[],
   notes?: ChangeNotes,
 ): Changes {
-  const tell = (paths: readonly VirtualPath[]) => {
+  const tell = (paths: readonly VirtualPath[], isMove = false) => {
     publish(paths);
     const elsewhere = shownAt(paths);
     if (elsewhere.length === 0) return;
     folderCache.forget(elsewhere);
-    notes?.noteChanges(elsewhere);
+    if (isMove) for (const place of elsewhere) notes?.noteMove(place, place);
+    else notes?.noteChanges(elsewhere);
   };
   return {
     entryChanged(...paths) {
@@ -51,7 +53,7 @@ export function createChanges(
       notes?.noteChanges([outcome.path]);
     },
     entryMoved(source, target) {
-      tell([...folderCache.take(source), ...folderCache.take(target)]);
+      tell([...folderCache.take(source), ...folderCache.take(target)], true);
       notes?.noteMove(source.path, target.path);
     },
     oneBecame(outcome) {
