@@ -1,4 +1,4 @@
-import type { Field, Fields, RecordOf } from './fields.ts';
+import type { Fields, RecordOf } from './fields.ts';
 
 /** What is read of a record that anybody may have damaged: a hand, a tool, a restore. */
 export interface ReadRecord<Shape extends Fields> {
@@ -8,24 +8,15 @@ export interface ReadRecord<Shape extends Fields> {
   readonly odd: readonly (keyof Shape & string)[];
 }
 
-const NONE: readonly string[] = [];
-
-/** Of each collection: tens of thousands of records are read at a time. */
-const known = new WeakMap<Fields, readonly (readonly [name: string, field: Field<unknown>])[]>();
-
-function entriesOf(fields: Fields) {
-  const entries = known.get(fields) ?? Object.entries(fields);
-  known.set(fields, entries);
-  return entries;
-}
-
 /** Reads what is stored by the fields that it should have. The same object, where it has them. */
 export function readRecord<Shape extends Fields>(fields: Shape, stored: object): ReadRecord<Shape> {
   const given = stored as Readonly<Record<string, unknown>>;
   let read: Record<string, unknown> | undefined;
-  let odd: readonly string[] = NONE;
-  for (const [name, field] of entriesOf(fields)) {
-    if (field.is(given[name])) continue;
+  let odd: readonly (keyof Shape & string)[] = [];
+  // Tens of thousands of records are read at a time: a list of the names for each takes many times as long.
+  for (const name in fields) {
+    const field = fields[name];
+    if (!field || field.is(given[name])) continue;
     read ??= { ...stored };
     read[name] = field.empty;
     if (!field.isHarmless) odd = [...odd, name];

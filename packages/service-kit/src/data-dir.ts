@@ -38,8 +38,7 @@ export interface DataDir {
  * everything encrypted at rest and every login depends on it. A process that is killed at any step leaves nothing that stops the next one.
  *
  * @param options.storeUrl of a store elsewhere, which may be in use though this folder is new. @param options.newSecret the secret is lost: another one is
- * made. @throws AppError FAILED_PRECONDITION saying what to do when the folder
- * cannot be used
+ * made. @throws AppError FAILED_PRECONDITION saying what to do when the folder cannot be used
  */
 export async function openDataDir(
   dataDir: string,

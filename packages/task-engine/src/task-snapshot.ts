@@ -1,6 +1,6 @@
 import type { TaskModels } from '@wharf/models';
 import type { TaskScope } from './task-control.ts';
-import { SHOWN, type ShownRecord, shownRecord, wireTask } from './wire-task.ts';
+import { SHOWN, type ShownRecord, shownRecord, wireShown } from './wire-task.ts';
 
 /** What a snapshot has at most of each owner's tasks: of those that have not ended, and of the newest that have. */
 const MAX_OPEN = 10_000;
@@ -70,7 +70,7 @@ function pageReader({ tasks }: TaskModels): (since: number, now: () => number) =
       .sort({ created_at: -1 })
       .limit(PAGE)
       .lean<ShownRecord[]>();
-    return records.map((record) => ({ id: record._id, at: shownRecord(record).created_at, json: JSON.stringify(wireTask(record)) }));
+    return records.map(shownRecord).map((record) => ({ id: record._id, at: record.created_at, json: JSON.stringify(wireShown(record)) }));
   };
   return (since, now) => (filter, before, known) => {
     const key = JSON.stringify([filter, before, known]);

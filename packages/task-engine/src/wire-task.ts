@@ -17,8 +17,10 @@ const { input: _input, checkpoint: _checkpoint, ...SHOWN_FIELDS } = taskFields;
 /** What can be shown: what is stored oddly is left empty, so that it keeps no other task out of a list. */
 export const shownRecord = (stored: ShownRecord): ShownRecord => readRecord(SHOWN_FIELDS, stored).record;
 
-export function wireTask(stored: ShownRecord): WireTask {
-  const record = shownRecord(stored);
+export const wireTask = (stored: ShownRecord): WireTask => wireShown(shownRecord(stored));
+
+/** @param record as `shownRecord` reads it */
+export function wireShown(record: ShownRecord): WireTask {
   return {
     id: record._id,
     name: shownName(record.name),

@@ -78,9 +78,14 @@ export async function call<Path extends keyof Operations>(
     signal,
   }).catch((error: unknown) => {
     signal?.throwIfAborted();
-    throw new ApiError(0, String(error));
+    return failOffline(error);
   });
   return openEnvelope(await response.json().catch(() => undefined), response.headers.get(ERROR_NAME)) as Answer<Path>;
+}
+
+/** For what `fetch` throws. @throws ApiError of code 0: nobody answered */
+export function failOffline(error: unknown): never {
+  throw new ApiError(0, String(error));
 }
 
 /** The data of an envelope. @param named what the header says. @throws ApiError what it says instead. */

@@ -1,4 +1,4 @@
-import { ApiError, openEnvelope } from '../api/call.ts';
+import { failOffline, openEnvelope } from '../api/call.ts';
 import { ERROR_NAME } from '../api/error-header.ts';
 import { decodeText } from './decode-text.ts';
 import { formOf, type TextForm } from './text-form.ts';
@@ -25,8 +25,4 @@ export async function readText(address: string): Promise<ReadText> {
   const whole = Number(/\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '')?.[1] ?? 0);
   const bytes = isEmpty ? new Uint8Array() : new Uint8Array(await answer.arrayBuffer().catch(failOffline));
   return { text: decodeText(bytes), isWhole: whole <= MAX_BYTES, etag: answer.headers.get('ETag') ?? '', form: formOf(bytes) };
-}
-
-function failOffline(error: unknown): never {
-  throw new ApiError(0, String(error));
 }

@@ -35,10 +35,12 @@ export interface StorageStore {
 
 export function createStorageStore(models: Models, key: Buffer): StorageStore {
   const { storages } = models;
-  const fromRecord = (stored: StorageRecord): Storage => {
-    const { _id, ...record } = storageFromStore(stored);
-    return { ...record, id: _id, addition: openOrSealed(key, record.addition), version: record.addition };
-  };
+  const fromRecord = ({ _id, ...record }: StorageRecord): Storage => ({
+    ...record,
+    id: _id,
+    addition: openOrSealed(key, record.addition),
+    version: record.addition,
+  });
   const toRecord = (fields: StorageFields, modified: Date) => ({
     ...fields,
     addition: seal(key, fields.addition),
@@ -52,7 +54,7 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
     async get(id) {
       const record = await storages.findById(id).lean<StorageRecord>();
       if (!record) throw unknown();
-      return fromRecord(record);
+      return fromRecord(storageFromStore(record));
     },
     async insert(id, fields, modified) {
       try {
@@ -72,14 +74,14 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
         .lean<StorageRecord>()
         .catch((error) => Promise.reject(isDuplicateKey(error) ? taken('update', fields.mount_path) : error));
       if (!replaced) throw version !== undefined && (await storages.exists({ _id: id })) ? changedMeanwhile() : unknown();
-      return fromRecord(replaced);
+      return fromRecord(storageFromStore(replaced));
     },
     async setDisabled(id, disabled) {
       const change = { $set: { disabled, status: disabled ? STATUS.disabled : STATUS.notStarted } };
       const changed = await storages
         .findOneAndUpdate({ _id: id, disabled: !disabled }, change, { returnDocument: 'after' })
         .lean<StorageRecord>();
-      if (changed) return fromRecord(changed);
+      if (changed) return fromRecord(storageFromStore(changed));
       if (!(await storages.exists({ _id: id }))) throw unknown();
       return undefined;
     },

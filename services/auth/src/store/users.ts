@@ -37,11 +37,11 @@ export function createUserStore(models: Models): UserStore {
     },
     async findByKey(usernameKey) {
       const record = await users.findOne({ username_key: usernameKey }).lean<UserRecord>();
-      return record ? fromRecord(record) : undefined;
+      return record ? fromRecord(userFromStore(record)) : undefined;
     },
     async list({ skip, limit }) {
       const records = await users.find().sort({ _id: 1 }).skip(skip).limit(limit).lean<UserRecord[]>();
-      return records.map(fromRecord);
+      return records.map(userFromStore).map(fromRecord);
     },
     count: () => users.countDocuments().exec(),
     async insert(user) {
@@ -76,8 +76,7 @@ async function refusingDuplicates<Answer>(user: User, write: () => Promise<Answe
   }
 }
 
-function fromRecord(stored: UserRecord): User {
-  const record = userFromStore(stored);
+function fromRecord(record: UserRecord): User {
   return {
     id: record._id,
     username: record.username,
