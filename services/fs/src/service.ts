@@ -39,7 +39,7 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { createOwnTurns } from './domain/changing/place-turns.ts';
 import { guardDataFolder, markDataFolder } from './domain/mounts/data-folder-guard.ts';
-import { createMounts, type Mounts, WORKING } from './domain/mounts/mounts.ts';
+import { createMounts, type Mounts, type MountsOptions, WORKING } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
@@ -144,7 +144,7 @@ export function createFsService(
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
   const { mounts, statuses, tests } = createStorages(kit, models, registry, {
     ...{ own, egressAllow, site: siteOf(siteUrl, () => configuration), onWorking: (place: VirtualPath) => keeper.noteChanges([place]) },
-    onChange: (paths) => changes.entryChanged(...paths),
+    onChange: (paths, isAnother) => (isAnother ? changes.entryGone(...paths) : changes.entryChanged(...paths)),
     spoolFolder: dataDir === undefined ? undefined : join(dataDir, 'unsized'),
   });
   const configuration = createConfiguration(kit, models, mounts);
@@ -294,7 +294,7 @@ interface StoragesOptions {
   /** Private addresses that files of a storage may be at all the same. */
   readonly egressAllow: readonly string[];
   readonly own: OwnAddresses;
-  readonly onChange: (paths: readonly VirtualPath[]) => void;
+  readonly onChange: MountsOptions['onChange'];
   /** Told the place of a storage that was away and is there again. */
   readonly onWorking: (place: VirtualPath) => void;
   readonly site: Site;

@@ -4,8 +4,11 @@ import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts
 import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError, throwIfAborted } from './storage-error.ts';
 
-/** Told which paths of the driver below a call may have changed, when it has ended, however. */
-export type OnChanged = (paths: readonly MountPath[]) => void;
+/**
+ * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
+ * there next is something else
+ */
+export type OnChanged = (paths: readonly MountPath[], isAnother: boolean) => void;
 
 /** A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open. */
 export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
@@ -34,14 +37,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     return path === MOUNT_ROOT ? folder : ((folder + path) as MountPath);
   };
   const named = (path: MountPath, entry: Entry): Entry => (path === MOUNT_ROOT ? { ...entry, name: ROOT_NAME } : entry);
-  const changing = async <Result>(paths: readonly MountPath[], run: () => Promise<Result>): Promise<Result> => {
-    const changed = paths.map(at);
-    try {
-      return await run();
-    } finally {
-      onChanged(changed);
-    }
-  };
+  const changing = telling(at, onChanged);
   return decorated({
     traits: driver.traits,
     stat: async (path, options) => named(path, await driver.stat(at(path), options)),
@@ -55,7 +51,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     write:
       write && (async (file, content, options) => changing([file], () => write(at(file), content, untilClosed(options, closing.signal)))),
     makeDirectory: makeDirectory && (async (path, options) => named(path, await changing([path], () => makeDirectory(at(path), options)))),
-    remove: remove && (async (path, options) => changing([path], () => remove(at(notRoot(path)), options))),
+    remove: remove && (async (path, options) => changing([path], () => remove(at(notRoot(path)), options), true)),
     beginRemoval:
       beginRemoval &&
       (async (paths, options) =>
@@ -65,7 +61,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
             options,
           ),
         )),
-    rename: rename && (async (from, to, options) => changing([from, to], () => rename(at(notRoot(from)), at(to), options))),
+    rename: rename && (async (from, to, options) => changing([from, to], () => rename(at(notRoot(from)), at(to), options), true)),
     copy: copy && (async (from, to, options) => changing([to], () => copy(at(notRoot(from)), at(to), options))),
     link: link && (async (file, options) => link(at(file), options)),
     space,
@@ -98,6 +94,21 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
             ),
         )),
   });
+}
+
+/** Does something, and tells of it. @param takesAway whether what was there is gone then */
+function telling(at: (path: MountPath) => MountPath, onChanged: OnChanged) {
+  return async <Result>(paths: readonly MountPath[], run: () => Promise<Result>, takesAway = false): Promise<Result> => {
+    const changed = paths.map(at);
+    let isDone = false;
+    try {
+      const result = await run();
+      isDone = true;
+      return result;
+    } finally {
+      onChanged(changed, takesAway && isDone);
+    }
+  };
 }
 
 /** @throws AppError INVALID_ARGUMENT: in the other driver it may be a folder like any */

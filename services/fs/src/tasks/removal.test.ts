@@ -86,8 +86,13 @@ describe('a removal in a store of objects', () => {
     const after = ['/o/f120', '/o/f129', '/o/large/3/3', '/o/large/new'];
     for (const path of after) await memory.put(path, 'new');
     const run = createTestRun({ signal: new AbortController().signal });
-    for (const input of tasks) await runRemoval(memory.operation(), input, run);
+    const operation = memory.operation();
+    const gone: string[] = [];
+    const changes = { ...operation.changes, entryGone: (...paths: readonly string[]) => void gone.push(...paths) };
+    for (const input of tasks) await runRemoval({ ...operation, changes }, input, run);
     expect((await memory.everything('/o')).sort()).toEqual(after);
+    // Also where something else is there by now.
+    expect(gone.sort()).toEqual(tasks.flatMap((task) => ('begun' in task ? task.begun.map(([name]) => `/o/${name}`) : [])).sort());
     expect(run.progress.at(-1)?.status).toBe('removed; what came since stays: large and 2 more');
   });
 

@@ -699,6 +699,27 @@ describe('the index follows', () => {
     );
   });
 
+  it('a folder that takes the place of one that was removed, before it has heard of that', async () => {
+    const gate = Promise.withResolvers<void>();
+    let isHeld = false;
+    const around = (index: SearchIndex): SearchIndex => ({
+      ...index,
+      async readState() {
+        if (isHeld) await gate.promise;
+        return index.readState();
+      },
+    });
+    const world = await open({ around });
+    await world.memory.put('/a/sub/deep/old');
+    await world.build();
+    isHeld = true;
+    await removeEntries(world.operation(), { dir: '/', names: ['a'] });
+    await upload(world, '/a/sub/deep/new');
+    isHeld = false;
+    gate.resolve();
+    await world.finds('', ['/a', '/a/sub', '/a/sub/deep', '/a/sub/deep/new']);
+  });
+
   it('changes in other storages where one does not answer, whose folder is listed when it does', async () => {
     const driver = createTestDriver('Hanging', ['listNames', 'statMany'], { no_cache: true });
     const storages = [{ mount_path: '/hanging', driver: 'Hanging' }, { mount_path: '/good' }];

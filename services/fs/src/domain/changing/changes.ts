@@ -1,10 +1,13 @@
 import type { VirtualPath } from '@wharf/paths';
+import type { ShownAt } from '../mounts/inner-mounts.ts';
 import type { FolderCache, Outcome } from '../reading/folder-cache.ts';
 
 /** Tells everybody that entries changed: our own caches and the search index at once, other replicas by the bus. */
 export interface Changes {
   /** An entry came, went or got other content at this path. */
   entryChanged(...paths: readonly VirtualPath[]): void;
+  /** What was at these paths went away: where something is there, it is something else. */
+  entryGone(...paths: readonly VirtualPath[]): void;
   /** The same where the storage said what came of it: our own kept listing need not be read anew. */
   entryBecame(outcome: Outcome): void;
   /** An entry got another place, with all that is below it. */
@@ -20,7 +23,8 @@ export interface Changes {
 /** Keeps the search index of all replicas in step. */
 export interface ChangeNotes {
   noteChanges(paths: readonly VirtualPath[]): void;
-  /** Where both are one place: there may be another folder by now. */
+  /** What was at these paths went away: there may be another folder by now. */
+  noteGone(paths: readonly VirtualPath[]): void;
   noteMove(source: VirtualPath, target: VirtualPath): void;
 }
 
@@ -31,16 +35,19 @@ export interface ChangeNotes {
 export function createChanges(
   folderCache: FolderCache,
   publish: (paths: readonly VirtualPath[]) => void,
-  shownAt: (paths: readonly VirtualPath[]) => readonly VirtualPath[],
+  shownAt: ShownAt,
   notes?: ChangeNotes,
 ): Changes {
-  const tell = (paths: readonly VirtualPath[], isMove = false) => {
+  /** @param gone those at which something else is, if anything */
+  const tell = (paths: readonly VirtualPath[], gone: readonly VirtualPath[] = []) => {
     publish(paths);
     const elsewhere = shownAt(paths);
     if (elsewhere.length === 0) return;
     folderCache.forget(elsewhere);
-    if (isMove) for (const place of elsewhere) notes?.noteMove(place, place);
-    else notes?.noteChanges(elsewhere);
+    const goneElsewhere = new Set(gone.length > 0 ? shownAt(gone, true) : []);
+    const changed = elsewhere.filter((place) => !goneElsewhere.has(place));
+    if (goneElsewhere.size > 0) notes?.noteGone([...goneElsewhere]);
+    if (changed.length > 0) notes?.noteChanges(changed);
   };
   return {
     entryChanged(...paths) {
@@ -48,12 +55,19 @@ export function createChanges(
       tell(paths);
       notes?.noteChanges(paths);
     },
+    entryGone(...paths) {
+      folderCache.forget(paths);
+      tell(paths, paths);
+      notes?.noteGone(paths);
+    },
     entryBecame(outcome) {
-      tell(folderCache.take(outcome));
-      notes?.noteChanges([outcome.path]);
+      const gone = outcome.entry ? [] : [outcome.path];
+      tell(folderCache.take(outcome), gone);
+      if (outcome.entry) notes?.noteChanges([outcome.path]);
+      else notes?.noteGone(gone);
     },
     entryMoved(source, target) {
-      tell([...folderCache.take(source), ...folderCache.take(target)], true);
+      tell([...folderCache.take(source), ...folderCache.take(target)], [source.path, target.path]);
       notes?.noteMove(source.path, target.path);
     },
     oneBecame(outcome) {

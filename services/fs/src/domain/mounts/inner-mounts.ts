@@ -33,9 +33,14 @@ export interface InnerMounts {
   applied(bases: readonly Base[]): void;
   /** A storage was opened anew, or could not be opened before: what stands on it is opened anew. */
   reopened(base: Base): void;
-  /** Where else in the tree changes at these paths show. */
-  shownAt(paths: readonly VirtualPath[]): readonly VirtualPath[];
+  /**
+   * Where else in the tree changes at these paths show. @param isSame only the places that show what is at a path, and all of it: not a storage in which it
+   * may show anywhere
+   */
+  readonly shownAt: ShownAt;
 }
+
+export type ShownAt = (paths: readonly VirtualPath[], isSame?: boolean) => readonly VirtualPath[];
 
 interface Standing extends InnerMountOptions {
   readonly path: VirtualPath;
@@ -44,8 +49,8 @@ interface Standing extends InnerMountOptions {
   readonly isProxied: boolean;
 }
 
-/** @param onChanged told of what was changed through storages that stand on others, where it is */
-export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => void): InnerMounts {
+/** @param onChanged told of what was changed through storages that stand on others, where it is, as `inFolder` tells it */
+export function createInnerMounts(onChanged: (paths: readonly VirtualPath[], isAnother: boolean) => void): InnerMounts {
   const standings = new Map<Base, Standing[]>();
   let bases: readonly Base[] = [];
   let known: MountTable<Base> | undefined;
@@ -96,8 +101,11 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
         const { message } = AppError.from(error);
         throw new AppError('STORAGE_UNAVAILABLE', `the storage at ${mountedAt} does not work: ${message}`, { cause: error });
       });
-      return inFolder(isProxied ? withoutLinks(driver) : driver, located.path, (changed) =>
-        onChanged(changed.map((each) => inTree(mountedAt, each))),
+      return inFolder(isProxied ? withoutLinks(driver) : driver, located.path, (changed, isAnother) =>
+        onChanged(
+          changed.map((each) => inTree(mountedAt, each)),
+          isAnother,
+        ),
       );
     },
     release: (outer) => void standings.delete(outer),
@@ -113,19 +121,21 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
     },
     reopened: (base) =>
       restart([...standings].flatMap(([outer, own]) => (own.some(({ located }) => located?.mount === base) ? [outer] : []))),
-    shownAt(paths) {
+    shownAt(paths, isSame = false) {
       if (standings.size === 0) return [];
       const shown = new Set(paths);
       for (const path of shown)
-        for (const [outer, own] of standings) for (const each of own) for (const at of showing(outer, each, path)) shown.add(at);
+        for (const [outer, own] of standings) for (const each of own) for (const at of showing(outer, each, path, isSame)) shown.add(at);
       return [...shown].slice(paths.length);
     },
   };
 
   /** Where a storage that stands on a folder shows a change at a path. */
-  function showing(outer: Base, { path: folder, keepsNames, shownAt, located }: Standing, changed: VirtualPath): VirtualPath[] {
+  function showing(outer: Base, standing: Standing, changed: VirtualPath, isSame: boolean): VirtualPath[] {
+    const { path: folder, keepsNames, shownAt, located } = standing;
     const isInside = isWithin(folder, changed);
     if (!isInside && !isWithin(changed, folder)) return [];
+    if (isSame && !keepsNames && isInside && changed !== folder) return [];
     // What is mounted further down is not seen through it.
     if (isInside && table().locate(changed, located)?.mountedAt !== located?.mountedAt) return [];
     const below = isInside && keepsNames ? relativeTo(folder, changed) : MOUNT_ROOT;

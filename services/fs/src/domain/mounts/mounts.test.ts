@@ -3,12 +3,12 @@ import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stringItem } from '../../driver-contract/config-items.ts';
+import { boolItem, stringItem } from '../../driver-contract/config-items.ts';
 import { defineDriver } from '../../driver-contract/define-driver.ts';
 import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { KeptItem } from '../../driver-contract/kept-item.ts';
 import { NO_EGRESS } from '../../driver-contract/open-context.ts';
-import type { Draft } from '../../driver-contract/storage-driver.ts';
+import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath, textOf, vpath } from '../testing/memory-tree.ts';
 import { storageRecord } from '../testing/records.ts';
@@ -36,12 +36,13 @@ function setUp() {
   const standing = defineDriver({
     name: 'Standing',
     label: 'Standing',
-    configSchema: z.object({ path: stringItem() }),
-    async open({ path }, { openMount }) {
+    configSchema: z.object({ path: stringItem(), other_names: boolItem() }),
+    async open({ path, other_names }, { openMount }) {
       await beforeStanding.wait();
-      return path === '' ? new MemoryDriver() : openMount(path, { keepsNames: true });
+      return path === '' ? new MemoryDriver() : openMount(path, { keepsNames: !other_names });
     },
   });
+  const changed: string[][] = [];
   const keepItem = { answer: async (_before: string, after: string) => after };
   let now = 1_000_000;
   const later = createSchedule(() => now);
@@ -61,7 +62,7 @@ function setUp() {
       if (sealed === 'broken') throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read');
       return sealed;
     },
-    onChange: () => {},
+    onChange: (paths, isAnother) => changed.push([isAnother ? 'gone' : 'changed', ...paths]),
     onStatus: ({ _id }, status) => statuses.push([_id, status]),
     onError: (error) => errors.push(error),
   });
@@ -77,6 +78,7 @@ function setUp() {
     keepItem,
     beforeStanding,
     mounts,
+    changed,
     statuses,
     errors,
     record,
@@ -499,6 +501,42 @@ it('a storage that was taken away while it was opened stands on nothing, and may
   expect(mounts.shownAt([vpath('/b/file')])).toEqual([]);
   const back = mount(stands(1, '/a', ''), stands(2, '/b', '/a'));
   expect(await back(2).driver()).toBeDefined();
+});
+
+describe('a storage that stands on another one', () => {
+  const stand = async () => {
+    const { changed, driver, mounts, mount, record } = setUp();
+    const stands = (_id: number, mount_path: string, rest: object) =>
+      record({ _id, mount_path, driver: 'Standing', addition: JSON.stringify(rest) });
+    const byId = mount(
+      record({ _id: 1, mount_path: '/base' }),
+      stands(2, '/names', { path: '/base/d' }),
+      stands(3, '/other', { path: '/base/d', other_names: true }),
+    );
+    const [, names] = [await byId(3).driver(), await byId(2).driver()];
+    return { changed, driver, mounts, names: names as Required<StorageDriver> };
+  };
+
+  it('shows a change of what is in it where that is, and with other names anywhere', async () => {
+    const { mounts } = await stand();
+    expect([...mounts.shownAt([vpath('/base/d/a/b')])].sort()).toEqual(['/names/a/b', '/other']);
+    expect(mounts.shownAt([vpath('/base/d/a/b')], true)).toEqual(['/names/a/b']);
+    for (const path of ['/base/d', '/base']) expect([...mounts.shownAt([vpath(path)], true)].sort()).toEqual(['/names', '/other']);
+  });
+
+  it('tells below what went away through it', async () => {
+    const { changed, names } = await stand();
+    await names.write(mpath('/f'), content('text'), { overwrite: true });
+    await names.rename(mpath('/f'), mpath('/g'), { overwrite: false });
+    await names.rename(mpath('/f'), mpath('/g'), { overwrite: false }).catch(() => undefined);
+    await names.remove(mpath('/g'), { recursive: false });
+    expect(changed).toEqual([
+      ['changed', '/base/d/f'],
+      ['gone', '/base/d/f', '/base/d/g'],
+      ['changed', '/base/d/f', '/base/d/g'],
+      ['gone', '/base/d/g'],
+    ]);
+  });
 });
 
 describe('opening again', () => {

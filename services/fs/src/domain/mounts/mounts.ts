@@ -8,7 +8,7 @@ import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { CallSpans } from '../../driver-contract/with-spans.ts';
 import type { BreakerState } from './circuit-breaker.ts';
-import { type Base, createInnerMounts, type InnerMounts } from './inner-mounts.ts';
+import { type Base, createInnerMounts, type InnerMounts, type ShownAt } from './inner-mounts.ts';
 import { createLoans, type Loans } from './loans.ts';
 import { type KeepItem, keptItemOf, openStorage, type Surroundings, statusOf } from './open-storage.ts';
 import { createOpener, type Opener } from './opener.ts';
@@ -61,8 +61,8 @@ export interface Mounts {
   all(): Mount[];
   /** A folder of the tree for a storage that is only tried. @param id 0 for one that is not saved */
   openMount(id: number, path: string, options: InnerMountOptions): Promise<StorageDriver>;
-  /** Where else changes at these paths show: in storages that stand on others. */
-  shownAt(paths: readonly VirtualPath[]): readonly VirtualPath[];
+  /** Where else changes at these paths show: in storages that stand on others. As InnerMounts has it. */
+  readonly shownAt: ShownAt;
   /** Opens what is not open yet. */
   openAll(): Promise<void>;
   close(): Promise<void>;
@@ -81,8 +81,8 @@ export interface MountsOptions {
   /** What else storages are opened with. */
   readonly given?: Pick<Surroundings, 'trail' | 'site' | 'spoolFolder'>;
   readonly keepItem: KeepItem;
-  /** Told what was changed below a storage that stands on it. */
-  readonly onChange: (paths: readonly VirtualPath[]) => void;
+  /** Told what was changed below a storage that stands on it, as `inFolder` tells it. */
+  readonly onChange: (paths: readonly VirtualPath[], isAnother: boolean) => void;
   /** Records the calls of a storage for traces. Undefined, and where it answers undefined: nobody does. */
   readonly spansOf?: ((storage: StorageRecord) => CallSpans | undefined) | undefined;
   /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */

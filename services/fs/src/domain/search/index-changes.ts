@@ -8,7 +8,7 @@ import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** One path that changed, or the source and the target of a move. */
+/** One path that changed, or the source and the target of a move. Twice one path: what was there went away, so that another folder may be there by now. */
 export type ChangedPaths = readonly VirtualPath[];
 
 /**
@@ -33,7 +33,7 @@ export async function applyChanges(
   let last: { readonly folder: VirtualPath; readonly nearest: Awaited<ReturnType<typeof nearestFolder>>; isThere?: boolean } | undefined;
   for (const paths of changes) {
     // What moves may be above it.
-    if (paths.length > 1) last = undefined;
+    if (new Set(paths).size > 1) last = undefined;
     try {
       await apply(paths);
     } catch (error) {
@@ -45,9 +45,9 @@ export async function applyChanges(
 
   async function apply(paths: ChangedPaths): Promise<void> {
     const [source, target] = paths;
-    if (source !== undefined && target !== undefined && (await applyMove(source, target))) return;
+    if (source !== undefined && target !== undefined && source !== target && (await applyMove(source, target))) return;
     // What is at an end of a move by now may be another folder than the one that the index knows there: all of it is looked at.
-    for (const path of paths) await applyChange(path, paths.length > 1);
+    for (const path of new Set(paths)) await applyChange(path, paths.length > 1);
   }
 
   async function applyMove(source: VirtualPath, target: VirtualPath): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function applyChanges(
     return last.nearest;
   }
 
-  async function applyChange(path: VirtualPath, isMoved: boolean): Promise<void> {
+  async function applyChange(path: VirtualPath, isAnother: boolean): Promise<void> {
     if (path === VIRTUAL_ROOT) return index.requeue(path, generation, false);
     const changed = await nearestAbove(parentPath(path));
     if (!changed || isLeftOut(path)) return;
@@ -77,7 +77,7 @@ export async function applyChanges(
     if (AppError.is(entry)) {
       // The folder may be known already, and what is new be in it.
       await index.requeue(changed.path, generation, false);
-      await index.requeue(top, generation, isMoved);
+      await index.requeue(top, generation, isAnother);
       return;
     }
     if (entry === 'gone') return drop(top);
@@ -90,7 +90,7 @@ export async function applyChanges(
       refusal = error;
       return;
     }
-    if (isKnown) await index.requeue(top, generation, isMoved);
+    if (isKnown) await index.requeue(top, generation, isAnother);
   }
 
   /** Of many that are gone from one folder, it is looked at once. */

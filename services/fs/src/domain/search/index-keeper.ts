@@ -111,6 +111,11 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (!isClosed) follow.run();
     work();
   };
+  const note = (changed: readonly ChangedPaths[]) => {
+    if (isClosed) return;
+    for (const paths of changed) changes.note(...paths);
+    follow.run();
+  };
   const settings = watchSettings(snapshot, goOn, onError);
   const after = async (index: SearchIndex) => {
     await progress.report(index, true);
@@ -119,16 +124,9 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
   return {
     index: indexOf,
-    noteChanges(paths) {
-      if (isClosed) return;
-      for (const path of paths) changes.note(path);
-      follow.run();
-    },
-    noteMove(source, target) {
-      if (isClosed) return;
-      changes.note(source, target);
-      follow.run();
-    },
+    noteChanges: (paths) => note(paths.map((path) => [path])),
+    noteGone: (paths) => note(paths.map((path) => [path, path])),
+    noteMove: (source, target) => note([[source, target]]),
     noteElsewhere(paths) {
       if (walker.isWalking()) for (const path of paths) overtaken.note(path);
     },

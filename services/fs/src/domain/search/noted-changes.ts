@@ -21,7 +21,8 @@ export function createNotedChanges(): NotedChanges {
   let length = 0;
   const isBelow = (times: number) => noted.size < times * MAX_CHANGES && length < times * MAX_LENGTH;
   const add = (paths: ChangedPaths) => {
-    const key = paths.join('\n');
+    // Of one path twice its length counts once.
+    const key = paths[0] === paths[1] ? `${paths[0]}\n` : paths.join('\n');
     if (!noted.has(key)) length += key.length;
     noted.set(key, paths);
   };

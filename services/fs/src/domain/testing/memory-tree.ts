@@ -58,7 +58,7 @@ export async function openTree(options: {
     unseal: (text) => text,
     egress: NO_EGRESS,
     keepItem: async (_id, _name, _before, after) => after,
-    onChange: (paths) => changes.entryChanged(...paths),
+    onChange: (paths, isAnother) => (isAnother ? changes.entryGone(...paths) : changes.entryChanged(...paths)),
     after: () => () => {},
     metrics: { called: () => {}, breakerChanged: () => {}, forget: () => {} },
     onStatus: () => {},

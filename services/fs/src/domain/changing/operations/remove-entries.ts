@@ -227,15 +227,18 @@ export async function removeOne(
     await driver.remove(place, { ...options, ...own, afterWaiting });
   } catch (error) {
     if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    // What was there then is gone, and what is there came since.
+    const isLeft = options.begun !== undefined && AppError.is(error, 'STALE_VERSION');
     // Of a folder that failed something may be gone.
-    changes.entryChanged(path);
+    if (isLeft) changes.entryGone(path);
+    else changes.entryChanged(path);
     await snapshot.quotas.freed(actor);
-    if (options.begun !== undefined && AppError.is(error, 'STALE_VERSION')) return false;
+    if (isLeft) return false;
     if (!isGone(error)) throw error;
     return true;
   }
   // Something else may have the name by now.
-  if (options.begun !== undefined) changes.entryChanged(path);
+  if (options.begun !== undefined) changes.entryGone(path);
   else changes.entryBecame({ path, driver, entry: undefined, since });
   await snapshot.quotas.freed(actor);
   return true;
