@@ -37,8 +37,11 @@ export async function giveCounters(
 ): Promise<void> {
   // Above all that a worker may have been given before.
   const above = Date.now();
-  for (const [field, value] of Object.entries({ fence: above, revision: above, losses: 0 }))
-    await collection.updateMany({ ...filter, [field]: { $not: { $type: 'number' } } }, { $set: { [field]: value } });
+  for (const [field, value] of Object.entries({ fence: above, revision: above, losses: 0 })) {
+    // By its order: NaN and the infinite are numbers, too, and of a list each part is compared.
+    const isNone = [{ [field]: { $not: { $gte: -Number.MAX_VALUE, $lte: Number.MAX_VALUE } } }, { [field]: { $type: 'array' } }];
+    await collection.updateMany({ ...filter, $or: isNone }, { $set: { [field]: value } });
+  }
 }
 
 /** Whether an error comes of a task that has no number where a write adds to one. */

@@ -33,6 +33,9 @@ async function queue(damage: Record<string, unknown>): Promise<{ odd: string; ot
 describe('a task that is stored oddly', () => {
   it.each([
     { fence: 'x' },
+    { fence: Number.NaN },
+    { fence: [5], revision: [] },
+    { fence: Number.POSITIVE_INFINITY, revision: Number.NaN },
     { revision: 'x' },
     { revision: null },
     { $unset: { revision: '' } },
@@ -42,7 +45,9 @@ describe('a task that is stored oddly', () => {
     { state: TASK_STATE.canceling, waiting: false, lease_until: new Date(0), fence: {} },
   ])('keeps no other one from being begun, and comes to its end: %j', async (damage) => {
     const { odd, others } = await queue(damage);
-    await place.open([kind], { concurrencyOf: async () => 2 });
+    const worker = await place.open([kind], { concurrencyOf: async () => 2 });
+    // It would take the tasks of the tests that follow.
+    onTestFinished(() => worker.stop());
     for (const id of others) await place.untilState(id, TASK_STATE.succeeded);
     await place.untilState(odd, damage.state === TASK_STATE.canceling ? TASK_STATE.canceled : TASK_STATE.succeeded);
   });
