@@ -92,6 +92,8 @@ describe('a start with --reset-admin-password', () => {
     { username: null },
     { username_key: null },
     { pwd_ts: null },
+    { pwd_ts: Number.POSITIVE_INFINITY },
+    { pwd_ts: [5] },
     { otp_secret: 7 },
     { otp_recovery: null },
   ])('lets the admin in, whatever is stored of the account: %j', async (damage) => {

@@ -25,8 +25,9 @@ interface UserStore {
 export function createUserStore(models: Models): UserStore {
   const { users } = models;
   const write = async (before: User, after: User, fields: Partial<UserRecord>): Promise<boolean> => {
-    // Where none can be read it counts as 0.
-    const filter = { _id: before.id, pwd_ts: before.pwdTs === 0 ? { $not: { $gt: 0 } } : before.pwdTs };
+    // Where none can be read it counts as 0: one without an end, and a list, of which each part is compared, too.
+    const isNone = [{ pwd_ts: { $not: { $gt: 0, $lte: Number.MAX_VALUE } } }, { pwd_ts: { $type: 'array' as const } }];
+    const filter = { _id: before.id, ...(before.pwdTs === 0 ? { $or: isNone } : { pwd_ts: before.pwdTs }) };
     return (await refusingDuplicates(after, () => users.findOneAndUpdate(filter, { $set: fields }).lean())) !== null;
   };
   const quotasChanged = () => raiseCounter(models.authCounters, QUOTAS);
