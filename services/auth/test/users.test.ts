@@ -246,6 +246,16 @@ describe('a user who is stored oddly', () => {
     },
   );
 
+  it('is not let into all of the tree by a save that says no other base path than the one that cannot be read', async () => {
+    const user = { username: newName(), password: 'secret-pw', base_path: '/own' };
+    const { id } = await create(user);
+    await one.models.users.collection.updateOne({ _id: id } as object, { $set: { base_path: null } });
+    const { user: shown } = await one.auth.getUser({ id }, one.as());
+    const enabled = { ...user, id, base_path: shown?.base_path ?? '', disabled: false };
+    await expect(one.auth.updateUser({ user: enabled }, one.as())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect((await one.auth.getUser({ id }, one.as())).user).toMatchObject({ base_path: '', disabled: true });
+  });
+
   it('is asked for a second factor that nobody has, where nobody knows whether there was one, until the admin switches it off', async () => {
     const user = { username: newName(), password: 'secret-pw', base_path: '/' };
     const { id } = await create(user);

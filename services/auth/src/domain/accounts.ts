@@ -112,6 +112,9 @@ export function createAccounts(parts: AccountParts): Accounts {
       const known = await get(id);
       if (input.role !== known.role) throw new AppError('INVALID_ARGUMENT', 'role can not be changed');
       if (input.disabled && known.role === ROLE.admin) throw new AppError('INVALID_ARGUMENT', 'admin user can not be disabled');
+      // What could not be read is shown as empty: taken for the root it would open all of the tree.
+      if (known.basePath === '' && input.base_path === '')
+        throw new AppError('INVALID_ARGUMENT', 'base_path cannot be read: give another one');
       const draft = parseUserDraft(input);
       const passwordHash = await hash(draft.password, mayStill);
       return change(id, { ...decided(draft), passwordHash }, users.replace);
