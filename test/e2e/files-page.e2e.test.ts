@@ -277,6 +277,19 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await expect.poll(() => page.locator('.cell-link').allTextContents()).toEqual(['into']);
   });
 
+  test('what is saved beside a file that others saved replaces nothing', async () => {
+    const { disk } = await openFolder('beside', { 'a.txt': 'first', 'a (2).txt': 'a copy of somebody' });
+    await row('a.txt').dblclick();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.locator('.cm-content').fill('what I wrote');
+    await writeFile(join(disk, 'a.txt'), 'what they wrote');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Save it beside theirs' }).click();
+    await page.getByText('a (3).txt').first().waitFor();
+    const texts = await Promise.all(['a.txt', 'a (2).txt', 'a (3).txt'].map((name) => readFile(join(disk, name), 'utf8')));
+    expect(texts).toEqual(['what they wrote', 'a copy of somebody', 'what I wrote']);
+  });
+
   test('space looks at a file and closes it; back in a folder, what was chosen is chosen', async () => {
     await openFolder('looked', { 'a.txt': 'text of a', 'b.txt': '', 'inner/deep/c.txt': '' });
     await row('a.txt').click();
