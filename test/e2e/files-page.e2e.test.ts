@@ -277,6 +277,29 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await expect.poll(() => page.locator('.cell-link').allTextContents()).toEqual(['into']);
   });
 
+  test('what is dragged in another tab moves nothing of this one', async () => {
+    await openFolder('tabs', { 'a.txt': '', 'b.txt': '', 'into/x.txt': '' });
+    await row('a.txt').click();
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await other.locator('.cell', { hasText: 'b.txt' }).waitFor();
+    const dragStart = `(() => {
+      const data = new DataTransfer();
+      const cell = [...document.querySelectorAll('.cell')].find(({ textContent }) => textContent.includes('b.txt'));
+      cell.dispatchEvent(new DragEvent('dragstart', { bubbles: true, dataTransfer: data }));
+      return [...data.types];
+    })()`;
+    const isTaken = (types: unknown) =>
+      page.evaluate(`(() => {
+        const data = new DataTransfer();
+        for (const type of ${JSON.stringify(types)}) data.setData(type, 'x');
+        const cell = [...document.querySelectorAll('.cell')].find(({ textContent }) => textContent.includes('into'));
+        return !cell.dispatchEvent(new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer: data }));
+      })()`);
+    expect(await isTaken(await other.evaluate(dragStart))).toBe(false);
+    expect(await isTaken(await page.evaluate(dragStart))).toBe(true);
+  });
+
   test('what is saved beside a file that others saved replaces nothing', async () => {
     const { disk } = await openFolder('beside', { 'a.txt': 'first', 'a (2).txt': 'a copy of somebody' });
     await row('a.txt').dblclick();
