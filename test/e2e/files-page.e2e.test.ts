@@ -277,6 +277,30 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await expect.poll(() => page.locator('.cell-link').allTextContents()).toEqual(['into']);
   });
 
+  test('signs that turn a name around are seen; a name that is not changed stays, whatever it has at its ends', async () => {
+    const names = [' spaced.txt ', 'photo\u202egpj.exe'];
+    const { disk } = await openFolder('signs', Object.fromEntries(names.map((name) => [name, ''])));
+    await row('photo\ufffdgpj.exe').click();
+    await page.keyboard.press('Delete');
+    await page.getByRole('heading', { name: 'photo\ufffdgpj.exe' }).waitFor();
+    expect(await page.getByRole('dialog').textContent()).not.toContain('\u202e');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await row('spaced.txt').click();
+    await page.keyboard.press('F2');
+    const renaming = page.locator('.name-field');
+    await renaming.waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.keyboard.press('Enter');
+    await renaming.waitFor({ state: 'detached' });
+    // Which asks for the list, behind what would have been asked for before.
+    await page.keyboard.press('F8');
+    await expect.poll(() => asked).toContain('/api/fs/list');
+    expect(asked).not.toContain('/api/fs/rename');
+    expect((await readdir(disk)).toSorted()).toEqual(names);
+  });
+
   test('what is dragged in another tab moves nothing of this one', async () => {
     await openFolder('tabs', { 'a.txt': '', 'b.txt': '', 'into/x.txt': '' });
     await row('a.txt').click();
