@@ -123,9 +123,18 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     expect(await page.getByRole('link', { name: 'up' }).getAttribute('href')).toBe(`${folder.path}/x%20y.txt#end`);
   });
 
-  test('a markdown text that costs far more than its length stays as it is, and the page goes on', { timeout: 60_000 }, async () => {
+  test('a markdown text that costs far more than its length stays as it is, and the page goes on', { timeout: 120_000 }, async () => {
     const folder = await world.folder('costly');
-    const texts = { 'marks.md': '*a_'.repeat(20_000), 'deep.md': `${'> '.repeat(20_000)}a` };
+    const many = (count: number, piece: (at: number) => string) => Array.from({ length: count }, (_, at) => piece(at)).join('');
+    const texts = {
+      'marks.md': '*a_'.repeat(20_000),
+      'deep.md': `${'> '.repeat(20_000)}a`,
+      // Of these, it is the page that has to look through them.
+      'open.md': `<div><p>${many(400, (at) => `<b id=a${at}>`)}${'</p><p>x'.repeat(400)}`,
+      'attributes.md': `<div ${many(100_000, (at) => `q${at} `)}>x</div>`,
+      'unknown.md': '<x-y>'.repeat(500) + '<p>a'.repeat(90_000),
+      'blocks.md': `<div>${'<p>'.repeat(600_000)}`,
+    };
     for (const [name, text] of Object.entries(texts)) {
       await writeFile(join(folder.disk, name), text);
       await show(`${folder.path}/${name}`);
@@ -138,11 +147,11 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     }
     await writeFile(
       join(folder.disk, 'links.md'),
-      '# Links\n\n<svg><a xlink:href="http://127.0.0.1:1/"><text y="9">in it</text></a></svg><map name="m"><area href="http://127.0.0.1:1/"></map>\n',
+      '# Links\n\n<label for="x">a</label><video src="a.mp4" autoplay></video><svg><a xlink:href="http://127.0.0.1:1/"><text y="9">in it</text></a></svg><map name="m"><area href="http://127.0.0.1:1/"></map>\n',
     );
     await show(`${folder.path}/links.md`);
     await page.getByRole('heading', { name: 'Links', exact: true }).waitFor();
-    expect(await page.locator('.viewer-page :is(svg, map, area)').count()).toBe(0);
+    expect(await page.locator('.viewer-page :is(svg, map, area, label, [autoplay])').count()).toBe(0);
   });
 
   test('a picture and a document that never come to an end hold up nothing', { timeout: 60_000 }, async () => {
@@ -266,6 +275,66 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     expect(await chosen()).toEqual(['a.txt', 'b.txt', 'c.txt', 'd.txt']);
     await draw(await middle('b.txt'), await middle('into'));
     await expect.poll(() => page.locator('.cell-link').allTextContents()).toEqual(['into']);
+  });
+
+  test('signs that turn a name around are seen; a name that is not changed stays, whatever it has at its ends', async () => {
+    const names = [' spaced.txt ', 'photo\u202egpj.exe'];
+    const { disk } = await openFolder('signs', Object.fromEntries(names.map((name) => [name, ''])));
+    await row('photo\ufffdgpj.exe').click();
+    await page.keyboard.press('Delete');
+    await page.getByRole('heading', { name: 'photo\ufffdgpj.exe' }).waitFor();
+    expect(await page.getByRole('dialog').textContent()).not.toContain('\u202e');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await row('spaced.txt').click();
+    await page.keyboard.press('F2');
+    const renaming = page.locator('.name-field');
+    await renaming.waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.keyboard.press('Enter');
+    await renaming.waitFor({ state: 'detached' });
+    // Which asks for the list, behind what would have been asked for before.
+    await page.keyboard.press('F8');
+    await expect.poll(() => asked).toContain('/api/fs/list');
+    expect(asked).not.toContain('/api/fs/rename');
+    expect((await readdir(disk)).toSorted()).toEqual(names);
+  });
+
+  test('what is dragged in another tab moves nothing of this one', async () => {
+    await openFolder('tabs', { 'a.txt': '', 'b.txt': '', 'into/x.txt': '' });
+    await row('a.txt').click();
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await other.locator('.cell', { hasText: 'b.txt' }).waitFor();
+    const dragStart = `(() => {
+      const data = new DataTransfer();
+      const cell = [...document.querySelectorAll('.cell')].find(({ textContent }) => textContent.includes('b.txt'));
+      cell.dispatchEvent(new DragEvent('dragstart', { bubbles: true, dataTransfer: data }));
+      return [...data.types];
+    })()`;
+    const isTaken = (types: unknown) =>
+      page.evaluate(`(() => {
+        const data = new DataTransfer();
+        for (const type of ${JSON.stringify(types)}) data.setData(type, 'x');
+        const cell = [...document.querySelectorAll('.cell')].find(({ textContent }) => textContent.includes('into'));
+        return !cell.dispatchEvent(new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer: data }));
+      })()`);
+    expect(await isTaken(await other.evaluate(dragStart))).toBe(false);
+    expect(await isTaken(await page.evaluate(dragStart))).toBe(true);
+  });
+
+  test('what is saved beside a file that others saved replaces nothing', async () => {
+    const { disk } = await openFolder('beside', { 'a.txt': 'first', 'a (2).txt': 'a copy of somebody' });
+    await row('a.txt').dblclick();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.locator('.cm-content').fill('what I wrote');
+    await writeFile(join(disk, 'a.txt'), 'what they wrote');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Save it beside theirs' }).click();
+    await page.getByText('a (3).txt').first().waitFor();
+    const texts = await Promise.all(['a.txt', 'a (2).txt', 'a (3).txt'].map((name) => readFile(join(disk, name), 'utf8')));
+    expect(texts).toEqual(['what they wrote', 'a copy of somebody', 'what I wrote']);
   });
 
   test('space looks at a file and closes it; back in a folder, what was chosen is chosen', async () => {

@@ -13,6 +13,7 @@ import { LayoutMenu } from './layout-menu.tsx';
 import { look } from './look.ts';
 import { nameOf, parentOf } from './tree-path.ts';
 import './bar.css';
+import { showName } from '../i18n/show-name.ts';
 
 /** Above the files: where the viewer is, or what can be done with what is chosen. */
 export function Bar(props: { desk: Desk }): JSX.Element {
@@ -51,7 +52,7 @@ function PhoneTitle(props: { desk: Desk }): JSX.Element {
         <IconButton icon={ArrowLeft} label={t('up')} onPress={() => openFolder(parentOf(props.desk.folder()))} />
       </Show>
       <span class="bar-title" aria-hidden="true">
-        {nameOf(props.desk.folder()) || t('allFiles')}
+        {showName(nameOf(props.desk.folder())) || t('allFiles')}
       </span>
     </>
   );

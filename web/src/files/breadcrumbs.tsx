@@ -7,6 +7,7 @@ import { openFolder } from '../router.ts';
 import type { Desk } from './desk.ts';
 import { addressOf, cleanPath, nameOf, waysOf } from './tree-path.ts';
 import './breadcrumbs.css';
+import { showName } from '../i18n/show-name.ts';
 
 /** The way to the folder; it can be written as well. */
 export function Breadcrumbs(props: { desk: Desk }): JSX.Element {
@@ -31,7 +32,7 @@ export function Breadcrumbs(props: { desk: Desk }): JSX.Element {
                     openFolder(path);
                   }}
                 >
-                  <Show when={path === '/'} fallback={nameOf(path)}>
+                  <Show when={path === '/'} fallback={showName(nameOf(path))}>
                     <Icon of={House} />
                   </Show>
                 </a>

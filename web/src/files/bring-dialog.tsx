@@ -2,6 +2,7 @@ import { ArrowUp, Folder } from 'lucide';
 import { createEffect, createResource, createSignal, For, type JSX, on, Show } from 'solid-js';
 import { call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
+import { showName } from '../i18n/show-name.ts';
 import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { Modal } from '../parts/modal.tsx';
@@ -53,7 +54,7 @@ export default function BringDialog(props: { desk: Desk; what: Clipboard; onClos
         <div class="picker">
           <p class="picker-way">
             <IconButton icon={ArrowUp} label={t('up')} isDisabled={folder() === '/'} onPress={() => setFolder(parentOf(folder()))} />
-            <span role="status">{folder()}</span>
+            <span role="status">{showName(folder())}</span>
           </p>
           <ul aria-label={t('foldersIn', { name: nameOf(folder()) || t('allFiles') })} aria-busy={folders.loading}>
             <Show when={!folders.error} fallback={<li class="problem note">{explain(folders.error)}</li>}>
@@ -64,7 +65,7 @@ export default function BringDialog(props: { desk: Desk; what: Clipboard; onClos
                       <span class="kind-icon is-folder">
                         <Icon of={Folder} size={20} />
                       </span>
-                      {name}
+                      {showName(name)}
                     </button>
                   </li>
                 )}

@@ -1,6 +1,7 @@
 import { EllipsisVertical } from 'lucide';
 import { type JSX, Show } from 'solid-js';
 import { showSize, showTime, t } from '../i18n/i18n.ts';
+import { showName } from '../i18n/show-name.ts';
 import { IconButton } from '../parts/icon-button.tsx';
 import type { Desk } from './desk.ts';
 import { look } from './look.ts';
@@ -104,7 +105,7 @@ function NameLink(props: { desk: Desk; entry: Entry }): JSX.Element {
       href={addressOf(joinPath(props.desk.folder(), props.entry.name))}
       tabindex="-1"
       draggable={false}
-      title={props.entry.name}
+      title={showName(props.entry.name)}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -112,7 +113,7 @@ function NameLink(props: { desk: Desk; entry: Entry }): JSX.Element {
         props.desk.open(props.entry);
       }}
     >
-      {props.entry.name}
+      {showName(props.entry.name)}
     </a>
   );
 }

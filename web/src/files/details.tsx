@@ -15,6 +15,7 @@ import { SmallPicture } from './small-picture.tsx';
 import type { Entry } from './sort-entries.ts';
 import { addressOf, joinPath, nameOf } from './tree-path.ts';
 import './details.css';
+import { showName } from '../i18n/show-name.ts';
 
 const WhoSees = lazy(() => import('./who-sees.tsx'));
 
@@ -29,7 +30,7 @@ export default function Details(props: { desk: Desk }): JSX.Element {
           <>
             <figure class="details-picture">
               <SmallPicture desk={props.desk} entry={entry()} iconSize={72} />
-              <figcaption>{entry().name}</figcaption>
+              <figcaption>{showName(entry().name)}</figcaption>
             </figure>
             <Facts desk={props.desk} entry={entry()} />
           </>
@@ -84,7 +85,7 @@ function Facts(props: { desk: Desk; entry: Entry }): JSX.Element {
     ...Object.entries(photo.latest ?? {}).map(([key, value]) => [t(key as keyof PhotoFacts), value] as const),
     [t('modified'), showTime(props.entry.modified, 'full')],
     ...(props.entry.created === props.entry.modified ? [] : [[t('created'), showTime(props.entry.created, 'full')] as const]),
-    [t('folder'), props.desk.folder()],
+    [t('folder'), showName(props.desk.folder())],
     ...(storage() === '' || storage() === 'unknown' ? [] : [[t('storage'), storage()] as const]),
     ...Object.entries(hashes()).map(([name, value]) => [name.toUpperCase(), value] as const),
   ];
@@ -133,7 +134,7 @@ function Summary(props: { desk: Desk; chosen: readonly Entry[] }): JSX.Element {
       fallback={
         <div class="details-summary">
           <KindIcon entry={{ name: '', is_dir: true }} size={72} />
-          <p>{nameOf(props.desk.folder()) || t('allFiles')}</p>
+          <p>{showName(nameOf(props.desk.folder())) || t('allFiles')}</p>
           <p class="note">{t('items', { n: props.desk.listing.total() })}</p>
         </div>
       }

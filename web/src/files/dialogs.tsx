@@ -6,6 +6,7 @@ import type { Desk, OpenDialog } from './desk.ts';
 import { KindIcon } from './kind-icon.tsx';
 import type { Entry } from './sort-entries.ts';
 import './dialogs.css';
+import { showName } from '../i18n/show-name.ts';
 
 const BringDialog = lazy(() => import('./bring-dialog.tsx'));
 const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
@@ -111,7 +112,7 @@ function RemoveDialog(props: { desk: Desk; entries: readonly Entry[]; onClose: (
           {(entry) => (
             <li>
               <KindIcon entry={entry} />
-              <span>{entry.name}</span>
+              <span>{showName(entry.name)}</span>
               <Show when={!entry.is_dir}>
                 <span class="note">{showSize(entry.size)}</span>
               </Show>

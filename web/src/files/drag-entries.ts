@@ -4,8 +4,8 @@ import type { Desk } from './desk.ts';
 import { chooseOne } from './move-by-key.ts';
 import { joinPath } from './tree-path.ts';
 
-/** Entries of this page that are being dragged; what comes from elsewhere are files. */
-const OWN = 'application/x-wharf-entries';
+/** Entries of this page, and of no other tab, that are being dragged; what comes from elsewhere are files. */
+const OWN = `application/x-wharf-entries-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`;
 
 const isFromElsewhere = (event: DragEvent) => event.dataTransfer?.types.includes('Files') === true;
 const isOwn = (event: DragEvent) => event.dataTransfer?.types.includes(OWN) === true;

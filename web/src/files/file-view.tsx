@@ -17,6 +17,7 @@ import { FileList } from './file-list.tsx';
 import { look } from './look.ts';
 import { nameOf, parentOf } from './tree-path.ts';
 import './file-view.css';
+import { showName } from '../i18n/show-name.ts';
 
 const Details = lazy(() => import('./details.tsx'));
 const Viewer = lazy(() => import('../viewer/viewer.tsx'));
@@ -30,7 +31,7 @@ export function FileView(props: { desk: Desk }): JSX.Element {
   const { listing } = props.desk;
   let main!: HTMLElement;
   createEffect(() => {
-    const name = nameOf(place().file ?? props.desk.folder());
+    const name = showName(nameOf(place().file ?? props.desk.folder()));
     document.title = [name, settings.latest?.['site_title'] ?? 'Wharf'].filter(Boolean).join(' · ');
   });
   const onPaste = async (event: ClipboardEvent) => {
@@ -66,7 +67,7 @@ export function FileView(props: { desk: Desk }): JSX.Element {
       <Bar desk={props.desk} />
       <div class="file-body">
         <main ref={main} class="file-main" tabindex="-1">
-          <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
+          <h1 class="unseen">{showName(nameOf(props.desk.folder())) || t('allFiles')}</h1>
           <Show when={isAdmin() && props.desk.folder() === '/' && recall(WELCOME_KEY) !== 'done'}>
             <Part>
               <Suspense>

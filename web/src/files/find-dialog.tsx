@@ -2,6 +2,7 @@ import { CornerDownLeft, Search } from 'lucide';
 import { createEffect, createMemo, createResource, createSignal, For, type JSX, on, onCleanup, Show } from 'solid-js';
 import { type Answer, call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
+import { showName } from '../i18n/show-name.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Modal } from '../parts/modal.tsx';
 import { openFile, openFolder } from '../router.ts';
@@ -139,7 +140,7 @@ function hitChoice(hit: Hit, group: string): Choice {
   const base = me.latest?.base_path ?? '/';
   const parent = base !== '/' && hit.parent.startsWith(base) ? hit.parent.slice(base.length) || '/' : hit.parent;
   const run = () => (hit.is_dir ? openFolder(joinPath(parent, hit.name)) : showFile(parent, hit.name));
-  return { group, hit, name: hit.name, note: parent, run };
+  return { group, hit, name: showName(hit.name), note: showName(parent), run };
 }
 
 function showFile(folder: string, name: string): void {

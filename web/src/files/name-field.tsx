@@ -10,6 +10,8 @@ export function NameField(props: { desk: Desk; entry: Entry }): JSX.Element {
   // It may be left because another folder is shown, which may have an entry of this name.
   const inside = props.desk.folder();
   let isOver = false;
+  /** The name as it stands in the field, which has no ends of lines. */
+  let shown = name;
   const end = (isWanted: boolean) => {
     if (isOver) return;
     isOver = true;
@@ -17,9 +19,10 @@ export function NameField(props: { desk: Desk; entry: Entry }): JSX.Element {
     const list = field.closest<HTMLElement>('[role="grid"]');
     props.desk.setRenaming();
     list?.focus({ preventScroll: true });
-    if (isWanted && next !== '' && next !== name) void props.desk.rename(inside, name, next);
+    if (isWanted && field.value !== shown && next !== '' && next !== name) void props.desk.rename(inside, name, next);
   };
   onMount(() => {
+    shown = field.value;
     field.focus();
     const dot = is_dir ? -1 : name.lastIndexOf('.');
     field.setSelectionRange(0, dot > 0 ? dot : name.length);

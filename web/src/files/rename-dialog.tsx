@@ -4,6 +4,7 @@ import { FormDialog } from '../pages/dialogs.tsx';
 import { SwitchField, TextField } from '../pages/fields.tsx';
 import type { Desk } from './desk.ts';
 import '../pages/page.css';
+import { showName } from '../i18n/show-name.ts';
 import { type PlannedName, planNames } from './rename-plan.ts';
 import type { Entry } from './sort-entries.ts';
 
@@ -58,9 +59,9 @@ export default function RenameDialog(props: { desk: Desk; entries: readonly Entr
             <For each={changes().slice(0, SHOWN)}>
               {({ from, to, problem }) => (
                 <li>
-                  <span class="rename-from">{from}</span>
+                  <span class="rename-from">{showName(from)}</span>
                   <span aria-hidden="true">→</span>
-                  <span class="rename-to">{to}</span>
+                  <span class="rename-to">{showName(to)}</span>
                   <Show when={problem}>
                     <span class="chip is-bad">{t(problem === 'taken' ? 'renameTaken' : 'renameBad')}</span>
                   </Show>

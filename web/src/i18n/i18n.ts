@@ -3,6 +3,7 @@ import { recall, remember } from '../kept.ts';
 import type { ItemWords } from './item-words.ts';
 import { en, type Messages } from './messages-en.ts';
 import type { PageMessages } from './page-messages-en.ts';
+import { showName } from './show-name.ts';
 
 interface Language {
   readonly name: string;
@@ -84,7 +85,7 @@ export function t(key: MessageKey, values: Readonly<Record<string, string | numb
   const text = forms[isOther ? forms.length - 1 : 0] ?? '';
   return text.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
-    return typeof value === 'number' ? value.toLocaleString(locale()) : (value ?? '');
+    return typeof value === 'number' ? value.toLocaleString(locale()) : showName(value ?? '');
   });
 }
 

@@ -14,6 +14,7 @@ import { may } from '../session.ts';
 import { isFailed, isOver, isRunning, type Task, type TaskFeed } from './task-feed.ts';
 import { wordsOf } from './task-words.ts';
 import './task-dialog.css';
+import { showName } from '../i18n/show-name.ts';
 
 /** Rows that are drawn of each group. */
 const SHOWN = 200;
@@ -121,12 +122,12 @@ function TaskRow(props: { task: Task; onClose: () => void }): JSX.Element {
   const words = createMemo(() => wordsOf(props.task.name));
   const title = () => {
     const { verb, name } = words();
-    return verb === undefined ? name : t(VERBS[verb], { name });
+    return verb === undefined ? showName(name) : t(VERBS[verb], { name });
   };
   return (
     <li class="task">
       <div class="task-words">
-        <span class="task-name" title={props.task.name}>
+        <span class="task-name" title={showName(props.task.name)}>
           {title()}
         </span>
         <span class="note">
@@ -139,7 +140,7 @@ function TaskRow(props: { task: Task; onClose: () => void }): JSX.Element {
                 openFolder(words().to);
               }}
             >
-              {words().to}
+              {showName(words().to)}
             </button>
             {' · '}
           </Show>

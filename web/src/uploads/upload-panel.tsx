@@ -12,6 +12,7 @@ import type { PageUploads } from './page-uploads.ts';
 import { OtherFile } from './send-parts.ts';
 import type { Upload } from './upload-queue.ts';
 import './upload-panel.css';
+import { showName } from '../i18n/show-name.ts';
 
 type State = Upload['state'];
 
@@ -129,7 +130,7 @@ function UploadRow(props: { upload: Upload; queue: PageUploads }): JSX.Element {
     return { ...props.upload };
   });
   const is = (...states: State[]) => states.includes(now().state);
-  const name = () => nameOf(now().path);
+  const name = () => showName(nameOf(now().path));
   const percent = () => (now().sizeBytes === 0 ? 100 : Math.floor((now().sentBytes / now().sizeBytes) * 100));
   const sending = () => {
     if (now().doing === 'trying') return t('tryingAgain', { why: explain(now().error) });
@@ -139,7 +140,7 @@ function UploadRow(props: { upload: Upload; queue: PageUploads }): JSX.Element {
   return (
     <li class="upload">
       <div class="upload-words">
-        <span class="upload-name" title={now().path}>
+        <span class="upload-name" title={showName(now().path)}>
           {name()}
         </span>
         <span class="note" classList={{ problem: is('failed', 'exists') || (is('lost') && now().error !== undefined) }}>

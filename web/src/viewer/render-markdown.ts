@@ -1,3 +1,4 @@
+import type { DOMPurify } from 'dompurify';
 import { call } from '../api/call.ts';
 import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
 import { me } from '../session.ts';
@@ -8,8 +9,8 @@ import './prose.css';
 /** What would change the page around the text, or ask the viewer for something; and links that are no `<a href>`, which would open in place of the page. */
 const FORBIDDEN = {
   USE_PROFILES: { html: true },
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'select', 'textarea', 'dialog', 'map', 'area'],
-  FORBID_ATTR: ['style', 'class', 'autofocus'],
+  FORBID_TAGS: ['style', 'form', 'input', 'button', 'label', 'select', 'textarea', 'dialog', 'map', 'area'],
+  FORBID_ATTR: ['style', 'class', 'autofocus', 'autoplay'],
 };
 
 /** Pictures beside one text that are fetched; of more the words are left. */
@@ -17,6 +18,9 @@ const MAX_PICTURES = 100;
 
 /** What is longer, in UTF-16 units, the page would take long to look through. */
 const MAX_HTML = 4_000_000;
+
+/** How long the page cleans one text, in milliseconds. */
+const MAX_CLEANING_MS = 2_000;
 
 /**
  * Markdown of somebody else as elements: no script, no style, no form, links that open elsewhere. Addresses without a site mean what lies beside the text.
@@ -27,12 +31,12 @@ const MAX_HTML = 4_000_000;
  */
 export async function renderMarkdown(text: string, folder: string): Promise<Node[]> {
   const [html, { default: purify }] = await Promise.all([askThread<string>(workerAddress, text), import('dompurify')]);
-  if (html === undefined || html.length > MAX_HTML) {
+  const fragment = html === undefined || html.length > MAX_HTML ? undefined : clean(purify, html);
+  if (!fragment) {
     const plain = document.createElement('pre');
     plain.textContent = text;
     return [plain];
   }
-  const fragment = purify.sanitize(html, { ...FORBIDDEN, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
   for (const link of fragment.querySelectorAll('a[href]')) {
     link.setAttribute('rel', 'noopener noreferrer');
     link.setAttribute('target', '_blank');
@@ -52,6 +56,30 @@ export async function renderMarkdown(text: string, folder: string): Promise<Node
   }
   void showPictures(near.slice(0, MAX_PICTURES));
   return [...fragment.childNodes];
+}
+
+/**
+ * Cleans a text of markup, which is done at once and cannot be left to a thread: thousands of attributes of one element, or hundreds of unknown elements in
+ * each other, take it minutes.
+ *
+ * @returns undefined: not in time
+ */
+function clean(purify: DOMPurify, html: string): DocumentFragment | undefined {
+  const end = performance.now() + MAX_CLEANING_MS;
+  const late = new Error('the text takes too long');
+  const look = () => {
+    if (performance.now() > end) throw late;
+  };
+  purify.addHook('beforeSanitizeElements', look);
+  purify.addHook('uponSanitizeAttribute', look);
+  try {
+    return purify.sanitize(html, { ...FORBIDDEN, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
+  } catch (error) {
+    if (error === late) return undefined;
+    throw error;
+  } finally {
+    purify.removeAllHooks();
+  }
 }
 
 /** One after the other: each is asked for its signature. What is not there, or not for this viewer, leaves its words. */

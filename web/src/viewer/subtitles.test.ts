@@ -18,21 +18,40 @@ it('takes thirty of a film at most, the first by name', () => {
   expect(found.at(-1)).toEqual({ name: 'Film.0029.srt', label: '0029' });
 });
 
-it('leaves WebVTT as it is', () =>
-  expect(toVtt('WEBVTT\n\n00:01.000 --> 00:02.000\nHello')).toBe('WEBVTT\n\n00:01.000 --> 00:02.000\nHello'));
+it('leaves of WebVTT what is said, when and where', () =>
+  expect(
+    toVtt(
+      'WEBVTT - of a film\n\nSTYLE\n::cue { color: red }\n\nNOTE a --> b\n\n7\n00:01.000 --> 100:00:02.000 line:0 align:start\n<i>Hello</i>\nyou\n00:03.000 --> 00:04.000\nA\n',
+    ),
+  ).toBe('WEBVTT\n\n00:01.000 --> 100:00:02.000 line:0 align:start\n<i>Hello</i>\nyou\n\n00:03.000 --> 00:04.000\nA'));
+
+it('keeps ten of those that are said at once, and a thousand letters of each: browsers look for a place for each beside all others', () => {
+  const at = (from: number, to: number, text: string) => `00:00:0${from}.000 --> 00:00:0${to}.000\n${text}`;
+  const many = (count: number, text: string) => Array.from({ length: count }, (_, index) => text.replaceAll('#', String(index)));
+  const cues = [...many(1_000, at(1, 9, 'a #')), ...many(1_000, at(2, 3, 'b #')), at(9, 9, 'never'), at(5, 4, 'never'), at(0, 1, 'first')];
+  const kept = toVtt(['WEBVTT', ...cues].join('\n\n'))
+    .split('\n\n')
+    .slice(1);
+  expect(kept).toEqual([at(0, 1, 'first'), ...many(10, at(1, 9, 'a #'))]);
+  const long = many(1_000, 'line #').join('\n');
+  expect(toVtt(`WEBVTT\n\n${at(1, 2, long)}`).length).toBeLessThan(1_100);
+  // As many after each other as there are.
+  const hours = many(5_000, '10#:00:00.000 --> 10#:00:01.000\nc');
+  expect(toVtt(['WEBVTT', ...hours].join('\n\n')).split('\n\n').length).toBe(5_001);
+});
 
 it('makes it of SubRip', () => {
   const subRip =
     '\uFEFF1\r\n0:00:01,500 --> 00:00:02,000  X1:0\r\n{\\an8}<font color="red">Hello</font>, <i>you</i>\r\n\r\n2\r\n00:01:00,000 --> 00:01:01,000\r\n12,000 and more\r\n';
   expect(toVtt(subRip)).toBe(
-    'WEBVTT\n\n1\n00:00:01.500 --> 00:00:02.000\nHello, <i>you</i>\n\n2\n00:01:00.000 --> 00:01:01.000\n12,000 and more\n',
+    'WEBVTT\n\n00:00:01.500 --> 00:00:02.000\nHello, <i>you</i>\n\n00:01:00.000 --> 00:01:01.000\n12,000 and more',
   );
 });
 
 it('a mark ends before the next one begins, so that a million which do not end cost no more than their length', () => {
-  expect(toVtt('{\\a{\\an8}x<font <font color="red">y')).toBe('WEBVTT\n\n{\\ax<font y');
-  for (const mark of ['{\\', '<font']) {
-    const text = mark.repeat(1_000_000);
-    expect(toVtt(text) === `WEBVTT\n\n${text}`).toBe(true);
-  }
+  const times = '00:01.000 --> 00:02.000\n';
+  expect(toVtt(`${'0:'}${times.replaceAll('.', ',').replaceAll('> ', '> 0:')}{\\a{\\an8}x<font <font color="red">y`)).toMatch(
+    /\n\{\\ax<font y$/,
+  );
+  for (const mark of ['{\\', '<font']) expect(toVtt(mark.repeat(1_000_000))).toBe('WEBVTT');
 });

@@ -38,16 +38,18 @@ export default function TextEditor(props: {
     go();
   };
 
-  const save = async (path: string, match: string | undefined) => {
+  const put = (path: string, content: string, conditions: Readonly<Record<string, string>>) =>
+    putText({ 'File-Path': encodePath(path), 'Content-Type': 'text/plain; charset=utf-8', ...conditions }, content);
+  /** @param isBeside the path is the first one of those that are tried: what has its name stays */
+  const save = async (wanted: string, match: string | undefined, isBeside = false) => {
     if (isBusy()) return;
     const saving = text();
+    const content = mark + saving.replaceAll('\n', lineEnd);
     setBusy(true);
     try {
-      const headers = { 'File-Path': encodePath(path), 'Content-Type': 'text/plain; charset=utf-8' };
-      const kept = await putText(
-        { ...headers, ...(match === undefined ? {} : { 'If-Match': match }) },
-        mark + saving.replaceAll('\n', lineEnd),
-      );
+      const { path, kept } = isBeside
+        ? await putBeside(wanted, (path) => put(path, content, { Overwrite: 'false' }))
+        : { path: wanted, kept: await put(wanted, content, match === undefined ? {} : { 'If-Match': match }) };
       if (path === props.path) setEtag(kept);
       setSaved(saving);
       setStale(false);
@@ -101,7 +103,7 @@ export default function TextEditor(props: {
       <Show when={isStale()}>
         <div class="text-editor-question" role="alert">
           <p>{t('savedByOthers')}</p>
-          <button type="button" class="button" onClick={() => void save(numberedPath(props.path), undefined)}>
+          <button type="button" class="button" onClick={() => void save(numberedPath(props.path), undefined, true)}>
             {t('saveCopy')}
           </button>
           <button type="button" class="button" onClick={() => void save(props.path, undefined)}>
@@ -116,6 +118,16 @@ export default function TextEditor(props: {
       <CodeField text={text()} name={nameOf(props.path)} label={t('textOf', { name: props.path })} onInput={setText} />
     </div>
   );
+}
+
+/** Puts a file under the first name that is free: what others, or the viewer, put beside the file before is theirs. */
+async function putBeside(wanted: string, put: (path: string) => Promise<string>): Promise<{ path: string; kept: string }> {
+  for (let path = wanted; ; path = numberedPath(path))
+    try {
+      return { path, kept: await put(path) };
+    } catch (error) {
+      if (!(error instanceof ApiError && error.error === 'ENTRY_EXISTS')) throw error;
+    }
 }
 
 /** The search over a text is closed by the same key. */

@@ -19,6 +19,7 @@ import { FilmView } from './film-view.tsx';
 import { ImageView } from './image-view.tsx';
 import { TextView } from './text-view.tsx';
 import './viewer.css';
+import { showName } from '../i18n/show-name.ts';
 
 const PdfView = lazy(() => import('./pdf-view.tsx'));
 const ByteView = lazy(() => import('./byte-view.tsx'));
@@ -66,10 +67,10 @@ export default function Viewer(props: { desk: Desk; name: string }): JSX.Element
   onCleanup(() => removeEventListener('keydown', onKeyDown));
 
   return (
-    <Modal title={props.name} onClose={closeFile} class="viewer" isTitleUnseen>
+    <Modal title={showName(props.name)} onClose={closeFile} class="viewer" isTitleUnseen>
       <header class="viewer-bar">
         <IconButton icon={X} label={t('close')} onPress={closeFile} />
-        <span class="viewer-name">{props.name}</span>
+        <span class="viewer-name">{showName(props.name)}</span>
         <Show when={entry()}>
           {(there) => (
             <button type="button" class="button is-quiet" onClick={() => downloadAll(props.desk, [there()])}>
@@ -157,7 +158,7 @@ function NoView(props: { desk: Desk; entry: Entry }): JSX.Element {
       fallback={
         <div class="viewer-none">
           <KindIcon entry={props.entry} size={72} />
-          <h2>{props.entry.name}</h2>
+          <h2>{showName(props.entry.name)}</h2>
           <p class="note">{showSize(props.entry.size)}</p>
           <p class="note">{t('noView')}</p>
           <button type="button" class="button is-main" onClick={() => downloadAll(props.desk, [props.entry])}>
