@@ -123,6 +123,25 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     expect(await page.getByRole('link', { name: 'up' }).getAttribute('href')).toBe(`${folder.path}/x%20y.txt#end`);
   });
 
+  test('a markdown text shows pictures of other sites only where it is asked to', async () => {
+    const picture = (name: string) => `http://far.invalid/${name}`;
+    const html = `<img srcset="${picture('set')}" alt=""><video poster="${picture('poster')}" src="${picture('film')}"></video><audio src="${picture('sound')}" autoplay></audio><table background="${picture('back')}"><tr><td background="${picture('cell')}">x</td></tr></table><picture><source srcset="${picture('source')}"><img src="//far.invalid/without" alt=""></picture>`;
+    await openFolder('far', {
+      'far.md': `# Far\n\n![the land](${picture('land')})\n\n${html}\n\n![drawn](data:image/gif;base64,R0lGODlhAQABAAAAACw=)\n`,
+    });
+    const asked: string[] = [];
+    await page.route(/far\.invalid/, (route) => {
+      asked.push(new URL(route.request().url()).pathname);
+      return route.abort();
+    });
+    await page.getByRole('link', { name: 'far.md' }).click();
+    await page.getByRole('heading', { name: 'Far' }).waitFor();
+    expect(await page.getByAltText('drawn').getAttribute('src')).toContain('data:');
+    await page.getByRole('button', { name: 'Show them' }).click();
+    await expect.poll(() => asked.toSorted()).toEqual(['/land', '/without']);
+    expect(await page.getByRole('button', { name: 'Show them' }).count()).toBe(0);
+  });
+
   test('a markdown text that costs far more than its length stays as it is, and the page goes on', { timeout: 120_000 }, async () => {
     const folder = await world.folder('costly');
     const many = (count: number, piece: (at: number) => string) => Array.from({ length: count }, (_, at) => piece(at)).join('');

@@ -8,7 +8,7 @@ import './folder-text.css';
 export default function FolderText(props: { desk: Desk; text: string; isHeader?: boolean }): JSX.Element {
   const [shown] = createResource(
     () => props.text,
-    (text) => renderMarkdown(text, props.desk.folder()),
+    (text) => renderMarkdown(text, props.desk.folder(), true),
   );
   return (
     <section

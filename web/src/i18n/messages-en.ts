@@ -293,6 +293,8 @@ export const en = {
   goOnEditing: 'Go on editing',
   discard: 'Discard them',
   textOf: 'Text of {name}',
+  farPictures: 'The pictures of other sites in this text are not shown: those sites would learn your address.',
+  showFarPictures: 'Show them',
   noView: 'There is no view for this kind of file.',
   zoom: 'Zoom',
   zoomIn: 'Larger',

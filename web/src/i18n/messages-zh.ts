@@ -293,6 +293,8 @@ export const zh: Messages = {
   goOnEditing: '继续编辑',
   discard: '放弃更改',
   textOf: '{name} 的文本',
+  farPictures: '未显示此文本中来自其他网站的图片：那些网站会得知您的地址。',
+  showFarPictures: '显示图片',
   noView: '无法预览此类文件。',
   zoom: '缩放',
   zoomIn: '放大',

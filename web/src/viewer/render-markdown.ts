@@ -1,16 +1,20 @@
 import type { DOMPurify } from 'dompurify';
 import { call } from '../api/call.ts';
 import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
+import { t } from '../i18n/i18n.ts';
 import { me } from '../session.ts';
 import { askThread } from './ask-thread.ts';
 import workerAddress from './markdown-worker.ts?worker&url';
 import './prose.css';
 
-/** What would change the page around the text, or ask the viewer for something; and links that are no `<a href>`, which would open in place of the page. */
+/**
+ * What would change the page around the text, or ask the viewer for something; links that are no `<a href>`, which would open in place of the page; and what
+ * fetches something but is no `<img src>`.
+ */
 const FORBIDDEN = {
   USE_PROFILES: { html: true },
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'label', 'select', 'textarea', 'dialog', 'map', 'area'],
-  FORBID_ATTR: ['style', 'class', 'autofocus', 'autoplay'],
+  FORBID_TAGS: ['style', 'form', 'input', 'button', 'label', 'select', 'textarea', 'dialog', 'map', 'area', 'video', 'audio', 'source'],
+  FORBID_ATTR: ['style', 'class', 'autofocus', 'srcset', 'background'],
 };
 
 /** Pictures beside one text that are fetched; of more the words are left. */
@@ -27,9 +31,10 @@ const MAX_CLEANING_MS = 2_000;
  *
  * A text that takes too long, or that nobody can make sense of, stays as it is.
  *
- * @param folder where the text lies. @returns nodes that are shown once; their pictures come by and by
+ * @param folder where the text lies. @param ofAdmin whether an administrator wrote it: pictures of other sites, which learn the viewer's address, are shown
+ * unasked. @returns nodes that are shown once; their pictures come by and by
  */
-export async function renderMarkdown(text: string, folder: string): Promise<Node[]> {
+export async function renderMarkdown(text: string, folder: string, ofAdmin = false): Promise<Node[]> {
   const [html, { default: purify }] = await Promise.all([askThread<string>(workerAddress, text), import('dompurify')]);
   const fragment = html === undefined || html.length > MAX_HTML ? undefined : clean(purify, html);
   if (!fragment) {
@@ -45,17 +50,36 @@ export async function renderMarkdown(text: string, folder: string): Promise<Node
     if (path !== undefined) link.setAttribute('href', addressOf(path) + (/#.*/.exec(address)?.[0] ?? ''));
   }
   const near: [HTMLImageElement, string][] = [];
+  const far: [HTMLImageElement, string][] = [];
   for (const image of fragment.querySelectorAll('img')) {
     if (!image.hasAttribute('alt')) image.alt = '';
     image.setAttribute('loading', 'lazy');
     image.setAttribute('referrerpolicy', 'no-referrer');
-    const path = pathNear(image.getAttribute('src') ?? '', folder);
-    if (path === undefined) continue;
+    const address = image.getAttribute('src') ?? '';
+    const path = pathNear(address, folder);
+    if (path === undefined && (ofAdmin || /^\s*data:/i.test(address))) continue;
     image.removeAttribute('src');
-    near.push([image, path]);
+    if (path !== undefined) near.push([image, path]);
+    else if (address !== '') far.push([image, address]);
   }
   void showPictures(near.slice(0, MAX_PICTURES));
-  return [...fragment.childNodes];
+  return [...(far.length > 0 ? [askFor(far)] : []), ...fragment.childNodes];
+}
+
+/** Asks whether pictures of other sites are to be shown. */
+function askFor(far: readonly [HTMLImageElement, string][]): HTMLElement {
+  const question = document.createElement('p');
+  question.className = 'prose-question';
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'button';
+  button.textContent = t('showFarPictures');
+  button.onclick = () => {
+    question.remove();
+    for (const [image, address] of far) image.src = address;
+  };
+  question.append(t('farPictures'), ' ', button);
+  return question;
 }
 
 /**
