@@ -1,9 +1,9 @@
-import { createListingRoom } from './listing-room.ts';
+import { createListingRoom, type ListingRoom } from './listing-room.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
 import { type OfOthers, type StorageLimits, withLimits } from './with-limits.ts';
-import { withLoneRemovals } from './with-lone-removals.ts';
+import { type LoneNames, withLoneRemovals } from './with-lone-removals.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 import { withRetry } from './with-retry.ts';
 import { withTraits } from './with-traits.ts';
@@ -16,26 +16,32 @@ const DEADLINES_WITH_TURNS = { ...DEADLINES, turnMs: 600_000 } as const;
 const REMOTE_DEADLINES = { ...DEADLINES, stallMs: 120_000 } as const;
 const MAX_LISTING_MS = 600_000;
 
+interface Around {
+  /** What the driver counts its listings in, where it holds some of them itself. */
+  readonly room?: ListingRoom;
+  /** Where contents wait whose size is not known; the system's folder for temporary files by default. */
+  readonly spoolFolder?: string | undefined;
+  /** Of all drivers of this storage; its own by default. */
+  readonly names?: LoneNames | undefined;
+}
+
 /**
  * A driver as the rest of the service uses it.
  *
- * @param room what the driver counts its listings in, where it holds some of them itself
- * @param spoolFolder where contents wait whose size is not known; the system's folder for temporary files by default
  * @param limits of a storage behind a network; undefined: it is this machine's own, where listings do not end by themselves neither
  */
 export function decorate(
   driver: StorageDriver,
   limits: StorageLimits | OfOthers | undefined,
-  room = createListingRoom(),
-  spoolFolder?: string,
+  { room = createListingRoom(), spoolFolder, names }: Around = {},
 ): StorageDriver {
   if (!limits || limits === 'of others') {
     const deadlines = limits ? DEADLINES_WITH_TURNS : DEADLINES;
-    return withTraits(withLoneRemovals(withDeadline(withRetry(driver), deadlines)), spoolFolder);
+    return withTraits(withLoneRemovals(withDeadline(withRetry(driver), deadlines), names), spoolFolder);
   }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
   const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
   // What gets a name waits for a removal around the deadlines, which are the storage's, and within the lanes, so that the removal has its turn by then.
-  return withTraits(withLimits(withLoneRemovals(bounded), limits), spoolFolder);
+  return withTraits(withLimits(withLoneRemovals(bounded, names), limits), spoolFolder);
 }

@@ -9,7 +9,7 @@ import { memoryDriver } from '../drivers/memory/index.ts';
 import { at, codeOf, namesIn, put, refuses, textOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
 import type { Entry, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
-import { withLoneRemovals } from './with-lone-removals.ts';
+import { LoneNames, withLoneRemovals } from './with-lone-removals.ts';
 
 type Whole = Required<StorageDriver>;
 
@@ -262,18 +262,59 @@ it('a removal of what got its name since the look is refused, though it looks th
   expect(await textOf(store, '/d/file')).toBe('beforf');
 });
 
+/** A storage that knows how much there is: it has the file once it has so many bytes, and does not ask for the end of the content. */
+function withoutAskingForTheEnd(slow: StorageDriver): StorageDriver {
+  return Object.assign(Object.create(slow) as Whole, slow, {
+    write: async (file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions) => {
+      const pieces: Uint8Array[] = [];
+      let left = options.sizeBytes ?? 0;
+      if (left > 0)
+        for await (const piece of content) {
+          pieces.push(piece);
+          left -= piece.byteLength;
+          if (left <= 0) break;
+        }
+      return put(slow as Whole, file, Buffer.concat(pieces).toString(), options);
+    },
+  });
+}
+
+it.each(['new', ''])(
+  'is waited for by a write of known size into a storage that does not ask for the end of its content: %j',
+  async (text) => {
+    const { driver, store, go, removing } = await openSlow((slow) => withLoneRemovals(withoutAskingForTheEnd(slow)));
+    const removal = removing();
+    const pieces = (async function* () {
+      for (const letter of text) yield Buffer.from(letter);
+      // The sender is still there.
+      await new Promise(() => undefined);
+    })();
+    const write = driver.write(at('/d/file'), pieces, { overwrite: true, sizeBytes: text.length });
+    await Promise.race([write, turns()]);
+    go();
+    await Promise.all([removal, write]);
+    expect(await textOf(store, '/d/file')).toBe(text);
+  },
+);
+
+it('is waited for through another driver of the same storage, and what got its name through one since the look makes it late through the other', async () => {
+  const names = new LoneNames();
+  const { driver, store, before, go, removing } = await openSlow((slow) => withLoneRemovals(slow, names));
+  const other = withLoneRemovals(store, names) as Whole;
+  const removal = removing();
+  const write = put(other, '/d/file', 'new');
+  await Promise.race([write, turns()]);
+  go();
+  await Promise.all([removal, write]);
+  expect(await textOf(store, '/d/file')).toBe('new');
+  const look = await driver.stat(at('/d/file'));
+  await put(driver, '/d/file', 'now', { modifiedAt: look.modifiedAt });
+  for (const onlyIf of [before, look])
+    expect(await codeOf(other.remove(at('/d/file'), { recursive: false, onlyIf }))).toBe('STALE_VERSION');
+});
+
 it('so is one of what got its name from a storage that did not ask for the end of its content', async () => {
-  const { driver, store, before, removing } = await openSlow((slow) =>
-    withLoneRemovals(
-      Object.assign(Object.create(slow) as Whole, slow, {
-        write: async (file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions) => {
-          // It knows how much there is.
-          for await (const piece of content) return put(slow as Whole, file, piece, options);
-          throw new Error('nothing came');
-        },
-      }),
-    ),
-  );
+  const { driver, store, before, removing } = await openSlow((slow) => withLoneRemovals(withoutAskingForTheEnd(slow)));
   await driver.write(at('/d/file'), held('beforf').content, { overwrite: true, modifiedAt: before.modifiedAt, sizeBytes: 6 });
   expect(await codeOf(removing())).toBe('STALE_VERSION');
   expect(await textOf(store, '/d/file')).toBe('beforf');

@@ -14,14 +14,13 @@ import { whileWanted } from './while-wanted.ts';
  *
  * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
  * look whether a folder is empty, and then remove it with all that is in it. So is a rename that may replace: a folder takes the place of an empty one.
+ *
+ * @param names of all drivers that are open to the same storage: what runs on the one before goes on when another is opened
  */
-export function withLoneRemovals(driver: StorageDriver): StorageDriver {
+export function withLoneRemovals(driver: StorageDriver, names = new LoneNames()): StorageDriver {
   const operations = operationsOf(driver);
   const { write, remove, rename, copy, openDraft, writeMany, makeDirectory } = operations;
   if (!remove) return driver;
-  const names = new Names();
-  /** How many had got their name at each look. */
-  const looks = new WeakMap<Entry, number>();
   const naming = async <Result>(
     paths: readonly MountPath[],
     options: CallOptions | undefined,
@@ -39,7 +38,7 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
     stat: async (path, options) => {
       const count = names.count;
       const entry = await driver.stat(path, options);
-      looks.set(entry, count);
+      names.looks.set(entry, count);
       return entry;
     },
     write:
@@ -48,7 +47,8 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
         // A file gets its name when its content has ended, and may come for hours before that.
         const naming = names.later(file, options.signal);
         try {
-          const entry = await write(file, ending(content, naming.enter), options);
+          if (options.sizeBytes === 0) await naming.enter();
+          const entry = await write(file, ending(content, options.sizeBytes, naming.enter), options);
           naming.named();
           return entry;
         } finally {
@@ -59,7 +59,7 @@ export function withLoneRemovals(driver: StorageDriver): StorageDriver {
       remove &&
       (async (path, options) => {
         const run = () => remove(path, options);
-        if (options.onlyIf) return names.removing(path, looks.get(options.onlyIf), run);
+        if (options.onlyIf) return names.removing(path, names.looks.get(options.onlyIf), run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
     makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
@@ -103,8 +103,10 @@ const namedOfAll = new LRUCache<string, Named>({
   dispose: ({ count, onForgotten }, _key, reason) => reason === 'evict' && onForgotten(count),
 });
 
-/** What gets a name, and what is being removed. */
-class Names {
+/** What gets a name in a storage, and what is being removed. */
+export class LoneNames {
+  /** How many had got their name at each look. */
+  readonly looks = new WeakMap<Entry, number>();
   /** How many are about to have a name. */
   readonly #entered = new Map<MountPath, number>();
   /** Which one it was that had a name last, by paths. */
@@ -157,14 +159,19 @@ class Names {
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
   later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
+    let entering: Promise<void> | undefined;
     let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
+    const enter = async () => {
+      leave = await this.enter([path], signal);
+      hasEntered = true;
+      if (hasLeft) leave();
+    };
     return {
-      enter: async () => {
-        hasEntered = true;
-        leave = await this.enter([path], signal);
-        if (hasLeft) leave();
+      enter() {
+        entering ??= enter();
+        return entering;
       },
       named: () => {
         // A storage may have all of a content, and say so, before it is asked for its end.
@@ -224,8 +231,21 @@ function count(numbers: Map<MountPath, number>, path: MountPath, by: number): vo
   else numbers.set(path, number);
 }
 
-async function* ending(content: AsyncIterable<Uint8Array>, onEnd: () => Promise<void>): AsyncGenerator<Uint8Array, void> {
-  yield* content;
+/**
+ * A content whose last piece waits for `onEnd`: a storage that knows how much there is gives the file its name once it has all of it, and does not ask for
+ * the end. Of one whose size nobody knows the end waits.
+ */
+async function* ending(
+  content: AsyncIterable<Uint8Array>,
+  sizeBytes: number | undefined,
+  onEnd: () => Promise<void>,
+): AsyncGenerator<Uint8Array, void> {
+  let left = sizeBytes ?? Number.POSITIVE_INFINITY;
+  for await (const piece of content) {
+    left -= piece.byteLength;
+    if (left <= 0) await onEnd();
+    yield piece;
+  }
   await onEnd();
 }
 

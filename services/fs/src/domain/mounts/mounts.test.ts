@@ -586,6 +586,26 @@ describe('opening again', () => {
     ['by an admin', (mounts) => mounts.reopen(1)],
     ['with another addition', (mounts, record) => mounts.apply([{ ...record, addition: '{"store":"other"}' }])],
   ];
+  it.each(anew)('%s has what gets a name on the new driver wait for a removal that is under way on the old one', async (_how, openAnew) => {
+    const { driver, mounts, mount, record } = setUp();
+    await fill(driver);
+    const old = (await mount(record())(1).driver()) as Required<StorageDriver>;
+    const look = await old.stat(file);
+    const gate = Promise.withResolvers<void>();
+    driver.beforeCalls(() => gate.promise);
+    const order: string[] = [];
+    const removed = old.remove(file, { recursive: false, onlyIf: look }).then(() => order.push('removed'));
+    driver.beforeCalls(async () => {});
+    await openAnew(mounts, record());
+    const renewed = (await mounts.all()[0]?.driver()) as Required<StorageDriver>;
+    expect(renewed).not.toBe(old);
+    const written = renewed.write(file, content('new'), { overwrite: true, sizeBytes: 3 }).then(() => order.push('written'));
+    for (let turn = 0; turn < 20; turn += 1) await settled();
+    gate.resolve();
+    await Promise.all([removed, written]);
+    expect(order).toEqual(['removed', 'written']);
+  });
+
   it.each(anew)('%s ends no call, listing or file that is in use', async (_how, openAnew) => {
     const { driver, mounts, mount, record, advance, runLater } = setUp();
     await fill(driver);

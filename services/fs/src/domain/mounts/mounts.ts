@@ -6,6 +6,7 @@ import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { LoneNames } from '../../driver-contract/with-lone-removals.ts';
 import type { CallSpans } from '../../driver-contract/with-spans.ts';
 import type { BreakerState } from './circuit-breaker.ts';
 import { type Base, createInnerMounts, type InnerMounts, type ShownAt } from './inner-mounts.ts';
@@ -93,6 +94,8 @@ export interface MountsOptions {
 
 interface Connection extends Mount {
   readonly base: Base;
+  /** Those of the one whose place it takes: what runs on that goes on. */
+  readonly names: LoneNames;
   storage: StorageRecord;
   /** Undefined when what is stored cannot be read. What the driver keeps itself changes in it. */
   addition: string | undefined;
@@ -144,7 +147,7 @@ export function createMounts(options: MountsOptions): Mounts {
       if (isSavedAgain) known.retry();
       return known;
     }
-    return createConnection(storage, definition, addition, inner, loans, options);
+    return createConnection(storage, definition, addition, { inner, loans, names: known?.names ?? new LoneNames(), options });
   };
   const replace = (id: number, next: Connection | undefined) => {
     const old = connections.get(id);
@@ -231,14 +234,20 @@ function unlessOdd(
   }
 }
 
+interface ConnectionParts {
+  readonly inner: InnerMounts;
+  readonly loans: Loans;
+  readonly names: LoneNames;
+  readonly options: MountsOptions;
+}
+
 function createConnection(
   storage: StorageRecord,
   definition: DriverDefinition,
   addition: string | undefined,
-  inner: InnerMounts,
-  loans: Loans,
-  options: MountsOptions,
+  parts: ConnectionParts,
 ): Connection {
+  const { inner, loans, options } = parts;
   /** The status told last: the stored one follows later. */
   let told: string | undefined;
   let hasEnded = false;
@@ -254,7 +263,7 @@ function createConnection(
     after: options.after,
     async open() {
       inner.release(connection.base);
-      return openStorage(definition, connection.addition, surroundingsOf(connection, inner, options));
+      return openStorage(definition, connection.addition, surroundingsOf(connection, parts));
     },
     lend: (opened) => loans.lend(storage._id, opened, (enter) => monitor.watch(opened, enter)),
     onOpened(hasFailed) {
@@ -278,6 +287,7 @@ function createConnection(
   };
   const connection: Connection = {
     base: baseOf(() => connection),
+    names: parts.names,
     storage,
     definition,
     thumbnails: addition === undefined ? undefined : definition.thumbnails(addition),
@@ -331,12 +341,13 @@ function baseOf(connection: () => Connection): Base {
   };
 }
 
-function surroundingsOf(connection: Connection, inner: InnerMounts, options: MountsOptions): Surroundings {
+function surroundingsOf(connection: Connection, { inner, names, options }: ConnectionParts): Surroundings {
   const storageId = connection.storage._id;
   return {
     storageId,
     egress: options.egress,
     ...options.given,
+    names,
     spans: options.spansOf?.(connection.storage),
     warn: (error) => options.onError(error, connection.storage),
     keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storageId, name, before, after)),

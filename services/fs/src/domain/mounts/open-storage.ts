@@ -6,6 +6,7 @@ import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { ContextParts } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { Watchdog } from '../../driver-contract/watchdog.ts';
+import type { LoneNames } from '../../driver-contract/with-lone-removals.ts';
 import { type CallSpans, withSpans } from '../../driver-contract/with-spans.ts';
 
 /** The longest that opening a storage may take, in milliseconds. */
@@ -16,10 +17,15 @@ type Made = 'listingRoom';
 
 /**
  * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree, without `trail` nobody sees circles, without `site` addresses of ours have no begin and no signature. A
- * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any. In `spoolFolder` wait contents whose size is not known.
+ * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any. In `spoolFolder` wait contents whose size is not known. `names` are
+ * those of all drivers of the storage.
  */
 export type Surroundings = Omit<ContextParts, OwnParts | Made> &
-  Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined; readonly spoolFolder?: string | undefined };
+  Partial<Pick<ContextParts, OwnParts>> & {
+    readonly spans?: CallSpans | undefined;
+    readonly spoolFolder?: string | undefined;
+    readonly names?: LoneNames;
+  };
 
 /**
  * Opens a storage with its limits around it. The time in which a storage opens that this one stands on is not counted: that has a limit of its own, and one
@@ -30,7 +36,7 @@ export type Surroundings = Omit<ContextParts, OwnParts | Made> &
 export async function openStorage(
   definition: DriverDefinition,
   addition: string | undefined,
-  { spans, spoolFolder, openMount, ...given }: Surroundings,
+  { spans, spoolFolder, names, openMount, ...given }: Surroundings,
 ): Promise<StorageDriver> {
   if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
   const watchdog = new Watchdog(given.signal);
@@ -56,7 +62,7 @@ export async function openStorage(
   opening.then((driver) => (signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
     const driver = await watchdog.guard(opening);
-    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, listingRoom, spoolFolder);
+    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, { room: listingRoom, spoolFolder, names });
   } finally {
     isOver = true;
     watchdog.dispose();
