@@ -145,9 +145,13 @@ export function search(world: World): void {
         await finds('yank', 'yankee');
         await person.call('/api/fs/remove', { dir: path, names: ['renamed'] });
         await finds('zulu');
-        await admin.call('/api/admin/index/update', { paths: [path], max_depth: -1 });
-        await indexDone(admin);
-        await finds('yank', 'yankee');
+        await person.call('/api/fs/mkdir', { path: `${path}/yankee/x-ray` });
+        for (const depth of [{ max_depth: -1 }, {}]) {
+          await admin.call('/api/admin/index/update', { paths: [path], ...depth });
+          await indexDone(admin);
+          await finds('yank', 'yankee');
+          await finds('x-ray', 'yankee/x-ray');
+        }
         await saveSettings(world, { search_index: 'bleve' });
         expect(await admin.post('/api/admin/index/update', { paths: [path], max_depth: -1 })).toMatchObject({ code: 400 });
         await admin.call('/api/admin/index/clear', {});

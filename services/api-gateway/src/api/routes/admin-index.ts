@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { int32, texts } from '../fields.ts';
+import { texts } from '../fields.ts';
 import { type CallerContext, nothing, type Route, route } from '../route.ts';
 import { nothingBack } from '../shapes.ts';
 
@@ -32,8 +32,8 @@ export const adminIndexRoutes: readonly Route[] = [
     methods: ['POST'],
     path: '/api/admin/index/update',
     takes: 'body',
-    summary: 'Builds the index of some subtrees anew, in the background; max_depth -1 is no limit.',
-    input: z.object({ paths: texts(), max_depth: int32().optional() }),
+    summary: 'Builds the index of some subtrees anew, in the background; max_depth -1 is no limit, without it max_index_depth is.',
+    input: z.object({ paths: texts(), max_depth: z.int32().optional() }),
     answer: nothingBack,
     call: async (context, { paths, max_depth }) => {
       await requireIndex(context);
