@@ -21,12 +21,14 @@ export interface ToolAnswer {
 /**
  * One HTTP request to a tool. Redirects are not followed: they are answers like any other.
  *
- * @throws AppError STORAGE_UNAVAILABLE: it cannot be reached | DEADLINE_EXCEEDED | CANCELLED | PERMISSION_DENIED: an address that must not
+ * @throws AppError STORAGE_UNAVAILABLE: it cannot be reached, or what stands before it says so | DEADLINE_EXCEEDED | CANCELLED | PERMISSION_DENIED: an address that must not
  * be reached | CONTENT_CORRUPT: the answer is longer, deeper or of more values than any of a tool
  */
 export type AskTool = (url: URL, request: ToolRequest) => Promise<ToolAnswer>;
 
 const TIMEOUT_MS = 4_000;
+/** No tool answers so: what stands before it does while the tool starts, or is busy. */
+const AWAY = new Set([502, 503, 504]);
 /** What one tool is asked at a time. The rest waits, and its time does not pass: a tool that takes a second for each answer fails no download by that. */
 export const ASKED_AT_A_TIME = 8;
 /** Tools are asked for one download at a time; old versions answer with all they have. Parsing so much takes 20 to 100 ms. */
@@ -53,6 +55,10 @@ export function createAskTool(client: GuardedClient): AskTool {
     const signal = caller ? AbortSignal.any([time.signal, caller]) : time.signal;
     try {
       const answer = await client.request({ ...asked, url, signal });
+      if (AWAY.has(answer.statusCode ?? 0)) {
+        answer.destroy();
+        throw new AppError('STORAGE_UNAVAILABLE', `${url.host} answers with ${answer.statusCode}`);
+      }
       return await readAnswer(answer, signal, {
         toRead: (aborted) => time.standStill(takeTurn(reading, url.host, aborted)),
         toParse: (aborted) => time.standStill(takeTurn(parsing, url.host, aborted)),
