@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { collectGarbage } from '@wharf/pace';
 import { seal } from '@wharf/service-kit';
+import type { TaskProgress } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { downloadInput } from '../domain/download-input.ts';
 import type { KeepReserve } from '../fetch/disk-reserve.ts';
@@ -35,6 +37,7 @@ async function follow(
     remove?: () => Promise<void>;
     url?: string;
     userId?: number;
+    progress?: (progress: TaskProgress) => void;
   } = {},
 ) {
   const asked: string[] = [];
@@ -81,7 +84,7 @@ async function follow(
     }),
     creator: options.userId === undefined ? undefined : { id: options.userId, name: '', role: 0 },
     signal: options.signal ?? new AbortController().signal,
-    progress() {},
+    progress: options.progress ?? (() => {}),
   };
   const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
     (error: Error) => error.message,
@@ -168,6 +171,20 @@ it('numbers of bytes that no download has are not counted', async () => {
     state: look > 7 ? 'complete' : 'active',
   }));
   expect([ended, counted]).toEqual(['id', [4, 3]]);
+});
+
+it('what is shown of a download keeps nothing else of what its tool says of it in memory', async () => {
+  const shown: TaskProgress[] = [];
+  const answer = (look: number) => {
+    const status = { ...ACTIVE, detail: JSON.parse(JSON.stringify('x'.repeat(2_000_000))) + look };
+    return look < 50 ? status : { ...ACTIVE, state: 'complete' as const };
+  };
+  collectGarbage('regular');
+  const before = process.memoryUsage().heapUsed;
+  await follow(answer, { progress: (progress) => void shown.push(progress) });
+  collectGarbage('regular');
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+  expect(shown).toHaveLength(50);
 });
 
 it('torrent files are not in memory all at a time, and those of one user hold up neither a cancel nor another user', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { createFairPlaces, unlessAborted } from '@wharf/pace';
+import { createFairPlaces, ownText, unlessAborted } from '@wharf/pace';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import type { DownloadInput } from '../domain/download-input.ts';
@@ -90,7 +90,8 @@ export async function followTool(
       run.progress({
         doneBytes: status.doneBytes,
         totalBytes: status.totalBytes,
-        status: `[${tool.name}]: ${status.detail.slice(0, 200)}`,
+        // It is kept for as long as the download goes on: what it is a part of may have megabytes.
+        status: ownText(`[${tool.name}]: ${status.detail.slice(0, 200)}`),
         phase: 'fetching',
       });
       if (status.state === 'complete') return toolId;
