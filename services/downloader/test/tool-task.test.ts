@@ -36,6 +36,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   let onQueue = async () => {};
   let onAdd = async () => {};
   let onBegin = async () => {};
+  let onAssert = async () => {};
   let lastId = 0;
   let isConfigured = true;
   let isGoing = false;
@@ -120,7 +121,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     signal: stopped.signal,
     logger: pino({ enabled: false }),
     progress() {},
-    async assertLease() {},
+    assertLease: () => onAssert(),
   };
   let saved: SavedTool | undefined;
   return {
@@ -150,6 +151,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     /** What an earlier attempt left is being removed, or is no more. */
     removing(isSo: boolean) {
       isGoing = isSo;
+    },
+    /** Somebody else has the task, and this run was not told yet. */
+    lose() {
+      onAssert = () => Promise.reject(new AppError('CANCELLED', 'another worker has this task'));
     },
     takeOutOfSettings() {
       isConfigured = false;
@@ -217,6 +222,16 @@ it('who loses a download while its tool is told of the end leaves it to whoever 
   };
   await expect(drop()).rejects.toThrow('this worker stops');
   expect(seeding).toEqual([]);
+});
+
+it('who has lost a download, and was not told yet, leaves its folder to whoever has it by then', async () => {
+  const { duringAdd, run, drop, folder, lose } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  await writeFile(join(folder, 'film'), 'of another attempt');
+  lose();
+  await expect(drop()).rejects.toThrow('another worker has this task');
+  expect(await readdir(folder)).toEqual(['film']);
 });
 
 it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_DIR takes it out there', async (what) => {

@@ -38,6 +38,7 @@ async function follow(
     url?: string;
     userId?: number;
     progress?: (progress: TaskProgress) => void;
+    assertLease?: () => Promise<void>;
   } = {},
 ) {
   const asked: string[] = [];
@@ -85,6 +86,7 @@ async function follow(
     creator: options.userId === undefined ? undefined : { id: options.userId, name: '', role: 0 },
     signal: options.signal ?? new AbortController().signal,
     progress: options.progress ?? (() => {}),
+    assertLease: options.assertLease ?? (async () => {}),
   };
   const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
     (error: Error) => error.message,
@@ -132,6 +134,13 @@ it('one that takes of the reserve of the disk is ended, and what it brought goes
   expect(asked.slice(-3)).toEqual(['pause', 'find', 'remove']);
   expect(ended).toBe('no room');
   await expect(readdir(join(dir.path, 'aria2', 'task'))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('who has lost a download, and was not told yet, leaves what it brought to whoever has it by then', async () => {
+  const assertLease = () => Promise.reject(new AppError('CANCELLED', 'another worker has this task'));
+  const { ended } = await follow(() => ACTIVE, { keepReserve: (giveUp) => giveUp(), assertLease });
+  expect(ended).toBe('another worker has this task');
+  expect(await readdir(join(dir.path, 'aria2', 'task'))).toEqual([]);
 });
 
 it('one that is cancelled while a download is ended for the reserve does not wait for that', async () => {

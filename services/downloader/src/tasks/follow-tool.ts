@@ -36,7 +36,7 @@ export interface FollowContext {
   readonly pause?: typeof delay;
 }
 
-type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress'>;
+type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
 
 /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
 export async function followTool(
@@ -99,7 +99,7 @@ export async function followTool(
       const giveUp = async () => {
         await tool.remove(toolId, folder.path, run.signal);
         // Another attempt may have the folder by now.
-        run.signal.throwIfAborted();
+        await run.assertLease();
         await folder.remove();
       };
       await unlessAborted(run.signal, context.keepReserve(giveUp));

@@ -157,7 +157,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         }
       }
       // Else another attempt may have the folder by now.
-      run.signal.throwIfAborted();
+      await run.assertLease();
       for (const each of all) await each.remove();
       // Tried again it would look for what has gone, or take it for what was transferred.
       if (saved.isFinished) await forget();
