@@ -234,6 +234,22 @@ it('who has lost a download, and was not told yet, leaves its folder to whoever 
   expect(await readdir(folder)).toEqual(['film']);
 });
 
+it('a download waits while its tool does not let us in any more, and one that is not begun fails', async () => {
+  const { tool, queued, run, folder, saved } = openDownload();
+  const { find } = tool;
+  const refuse = () => Promise.reject(new AppError('STORAGE_LOGIN_FAILED', 'the user or the password is wrong'));
+  Object.assign(tool, { requireNew: refuse });
+  await expect(run()).rejects.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+  Object.assign(tool, { requireNew: undefined, find: refuse });
+  const waiting = await run().catch((error) => error);
+  expect([postponedMs(waiting), waiting.message]).toEqual([30_000, 'aria2 refuses: the user or the password is wrong']);
+  expect(saved()).toMatchObject({ toolId: 'id-1' });
+  Object.assign(tool, { find });
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  expect(queued).toEqual(['film']);
+});
+
 it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_DIR takes it out there', async (what) => {
   const { known, queued, duringAdd, run, drop, folder, moveTo } = openDownload(false);
   duringAdd(() => Promise.reject(new Error('the connection broke')));
