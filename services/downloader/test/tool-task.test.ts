@@ -92,6 +92,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
           return !isGoing;
         },
         beginRemoval: async () => true,
+        isAsTaken: async () => true,
         endNow: async (taskId) => void seeding.push(`end ${taskId}`),
         leaveFile: async () => false,
         takeDue: async () => undefined,
