@@ -16,7 +16,7 @@ export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { listOf } from './list-of.ts';
 export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.ts';
 export { encodingOf, ownText, textBytes } from './own-text.ts';
-export { createPace, forOwner, type Pace } from './pace.ts';
+export { createPace, forOwner, ownerNow, type Pace } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { createPatternBound, isHugePattern, MAX_PATTERNS_BYTES, patternsBytes } from './pattern-cost.ts';

@@ -13,11 +13,14 @@ export function forOwner<Result>(owner: string, work: () => Result): Result {
   return served.run(owner, work);
 }
 
+/** For whom work is done here and now; empty: Wharf's own. */
+export const ownerNow = (): string => served.getStore() ?? '';
+
 /**
  * In each turn of the event loop only one of the long pieces of work on this thread goes on. So ten of them do not delay a short call by
  * ten slices. Owners have their turns by turns: sixty of one owner do not delay another one by sixty slices each.
  */
-export function takeTurn(owner = served.getStore() ?? ''): Promise<void> {
+export function takeTurn(owner = ownerNow()): Promise<void> {
   return inTurn(owner, 0);
 }
 

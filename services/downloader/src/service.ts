@@ -33,15 +33,12 @@ import { createFetchTasks } from './tasks/fetch-task.ts';
 import { createRequireTarget } from './tasks/require-target.ts';
 import { createToolTasks } from './tasks/tool-task.ts';
 import { createTransferTasks } from './tasks/transfer-task.ts';
-import { createAskTool } from './tools/ask-tool.ts';
+import { ASKED_AT_A_TIME, createAskTool } from './tools/ask-tool.ts';
 import { type ProbeContext, probeTool } from './tools/probe-tool.ts';
 import { createSeedKeeper } from './tools/seed-keeper.ts';
 import { startToolProxy, type ToolProxy } from './tools/tool-proxy.ts';
 import { createTools } from './tools/tools.ts';
 import { createWorkingTools } from './tools/working-tools.ts';
-
-/** To one tool at a time. */
-const TOOL_CONNECTIONS = 8;
 
 export type DownloaderOptions = Pick<
   DownloaderConfig,
@@ -85,7 +82,7 @@ export type DownloaderOptions = Pick<
 export function createDownloaderService(config: DownloaderOptions, kit: ServiceKit, bytes: ByteWriter): Service {
   const forbidden = ownEndpoints(config);
   const toolClient = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden }), {
-    maxConnections: TOOL_CONNECTIONS,
+    maxConnections: ASKED_AT_A_TIME,
   });
   const policy = createEgressPolicy({ audience: 'user', allow: config.egressAllow, forbidden });
   const ask = createAskTool(toolClient);

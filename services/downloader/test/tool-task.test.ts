@@ -36,6 +36,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   let onQueue = async () => {};
   let onAdd = async () => {};
   let onBegin = async () => {};
+  let onAssert = async () => {};
   let lastId = 0;
   let isConfigured = true;
   let isGoing = false;
@@ -91,6 +92,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
           return !isGoing;
         },
         beginRemoval: async () => true,
+        isAsTaken: async () => true,
         endNow: async (taskId) => void seeding.push(`end ${taskId}`),
         leaveFile: async () => false,
         takeDue: async () => undefined,
@@ -120,7 +122,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     signal: stopped.signal,
     logger: pino({ enabled: false }),
     progress() {},
-    async assertLease() {},
+    assertLease: () => onAssert(),
   };
   let saved: SavedTool | undefined;
   return {
@@ -150,6 +152,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     /** What an earlier attempt left is being removed, or is no more. */
     removing(isSo: boolean) {
       isGoing = isSo;
+    },
+    /** Somebody else has the task, and this run was not told yet. */
+    lose() {
+      onAssert = () => Promise.reject(new AppError('CANCELLED', 'another worker has this task'));
     },
     takeOutOfSettings() {
       isConfigured = false;
@@ -217,6 +223,32 @@ it('who loses a download while its tool is told of the end leaves it to whoever 
   };
   await expect(drop()).rejects.toThrow('this worker stops');
   expect(seeding).toEqual([]);
+});
+
+it('who has lost a download, and was not told yet, leaves its folder to whoever has it by then', async () => {
+  const { duringAdd, run, drop, folder, lose } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  await writeFile(join(folder, 'film'), 'of another attempt');
+  lose();
+  await expect(drop()).rejects.toThrow('another worker has this task');
+  expect(await readdir(folder)).toEqual(['film']);
+});
+
+it('a download waits while its tool does not let us in any more, and one that is not begun fails', async () => {
+  const { tool, queued, run, folder, saved } = openDownload();
+  const { find } = tool;
+  const refuse = () => Promise.reject(new AppError('STORAGE_LOGIN_FAILED', 'the user or the password is wrong'));
+  Object.assign(tool, { requireNew: refuse });
+  await expect(run()).rejects.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+  Object.assign(tool, { requireNew: undefined, find: refuse });
+  const waiting = await run().catch((error) => error);
+  expect([postponedMs(waiting), waiting.message]).toEqual([30_000, 'aria2 refuses: the user or the password is wrong']);
+  expect(saved()).toMatchObject({ toolId: 'id-1' });
+  Object.assign(tool, { find });
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  expect(queued).toEqual(['film']);
 });
 
 it.each(['goes on with', 'gives up'])('who %s a download of another WHARF_TOOLS_DIR takes it out there', async (what) => {

@@ -129,6 +129,12 @@ describe.each(Object.keys(TOOLS) as ToolName[])('%s', async (name) => {
     }
   });
 
+  it.each([502, 503, 504])('is away, and may come back, where what stands before it answers with %i', async (status) => {
+    const url = await startOther((_request, response) => response.writeHead(status).end('<html>hello</html>'));
+    const message = `${new URL(url).host} answers with ${status}`;
+    expect(await errorOf(probe(name, url))).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message });
+  });
+
   it('is not a server that speaks no HTTP', async () => {
     const server = createTcpServer((socket) => socket.end('SSH-2.0-x\r\n')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));

@@ -28,14 +28,16 @@ export interface SeedStore {
   takeDue(tool: string, now: Date, again: Date): Promise<SeedRecord | undefined>;
   /** One that was taken is not due before this. @param again when it would be */
   postpone(taskId: string, again: Date, until: Date): Promise<void>;
-  /** Forgets a seed, unless a file was left to it since it was taken, or its download was given up or has come since. @returns whether it was there, and is gone */
+  /** Whether it is as it was taken: no file was left to it since, nor was its download given up, ended or brought once more, which is to be transferred. */
+  isAsTaken(seed: SeedRecord): Promise<boolean>;
+  /** Forgets a seed, if it is as it was taken. @returns whether it was there, and is gone */
   end(seed: SeedRecord): Promise<boolean>;
 }
 
 export function createSeedStore(connection: StoreConnection): SeedStore {
   const model = seedModelOf(connection);
-  const asTaken = ({ _id, left_files, is_given_up }: SeedRecord) => ({
-    ...{ _id, left_files },
+  const asTaken = ({ _id, left_files, remove_at, is_given_up }: SeedRecord) => ({
+    ...{ _id, left_files, remove_at },
     is_given_up: is_given_up === true ? true : { $ne: true },
   });
   return {
@@ -57,6 +59,9 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     async beginRemoval(seed) {
       return (await model.updateOne(asTaken(seed), { $set: { is_going: true } })).matchedCount > 0;
     },
+    async isAsTaken(seed) {
+      return (await model.exists(asTaken(seed))) !== null;
+    },
     async endNow(taskId, now) {
       await model.updateOne({ _id: taskId }, { $set: { remove_at: now } });
     },
@@ -66,7 +71,8 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
     },
     async takeDue(tool, now, again) {
       const due = { tool, remove_at: { $ne: null, $lte: now } };
-      return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
+      const taken = model.findOneAndUpdate(due, { $set: { remove_at: again } }, { returnDocument: 'after' });
+      return (await taken.lean<SeedRecord>()) ?? undefined;
     },
     async postpone(taskId, again, until) {
       await model.updateOne({ _id: taskId, remove_at: again }, { $set: { remove_at: until } });

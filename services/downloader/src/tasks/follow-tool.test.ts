@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { collectGarbage } from '@wharf/pace';
 import { seal } from '@wharf/service-kit';
+import type { TaskProgress } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { downloadInput } from '../domain/download-input.ts';
 import type { KeepReserve } from '../fetch/disk-reserve.ts';
@@ -35,6 +37,8 @@ async function follow(
     remove?: () => Promise<void>;
     url?: string;
     userId?: number;
+    progress?: (progress: TaskProgress) => void;
+    assertLease?: () => Promise<void>;
   } = {},
 ) {
   const asked: string[] = [];
@@ -81,7 +85,8 @@ async function follow(
     }),
     creator: options.userId === undefined ? undefined : { id: options.userId, name: '', role: 0 },
     signal: options.signal ?? new AbortController().signal,
-    progress() {},
+    progress: options.progress ?? (() => {}),
+    assertLease: options.assertLease ?? (async () => {}),
   };
   const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
     (error: Error) => error.message,
@@ -131,6 +136,13 @@ it('one that takes of the reserve of the disk is ended, and what it brought goes
   await expect(readdir(join(dir.path, 'aria2', 'task'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
+it('who has lost a download, and was not told yet, leaves what it brought to whoever has it by then', async () => {
+  const assertLease = () => Promise.reject(new AppError('CANCELLED', 'another worker has this task'));
+  const { ended } = await follow(() => ACTIVE, { keepReserve: (giveUp) => giveUp(), assertLease });
+  expect(ended).toBe('another worker has this task');
+  expect(await readdir(join(dir.path, 'aria2', 'task'))).toEqual([]);
+});
+
 it('one that is cancelled while a download is ended for the reserve does not wait for that', async () => {
   const gone = new AbortController();
   const keepReserve: KeepReserve = () => {
@@ -168,6 +180,20 @@ it('numbers of bytes that no download has are not counted', async () => {
     state: look > 7 ? 'complete' : 'active',
   }));
   expect([ended, counted]).toEqual(['id', [4, 3]]);
+});
+
+it('what is shown of a download keeps nothing else of what its tool says of it in memory', async () => {
+  const shown: TaskProgress[] = [];
+  const answer = (look: number) => {
+    const status = { ...ACTIVE, detail: JSON.parse(JSON.stringify('x'.repeat(2_000_000))) + look };
+    return look < 50 ? status : { ...ACTIVE, state: 'complete' as const };
+  };
+  collectGarbage('regular');
+  const before = process.memoryUsage().heapUsed;
+  await follow(answer, { progress: (progress) => void shown.push(progress) });
+  collectGarbage('regular');
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+  expect(shown).toHaveLength(50);
 });
 
 it('torrent files are not in memory all at a time, and those of one user hold up neither a cancel nor another user', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { createFairPlaces, unlessAborted } from '@wharf/pace';
+import { createFairPlaces, ownText, unlessAborted } from '@wharf/pace';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import type { DownloadInput } from '../domain/download-input.ts';
@@ -36,7 +36,7 @@ export interface FollowContext {
   readonly pause?: typeof delay;
 }
 
-type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress'>;
+type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
 
 /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
 export async function followTool(
@@ -90,7 +90,8 @@ export async function followTool(
       run.progress({
         doneBytes: status.doneBytes,
         totalBytes: status.totalBytes,
-        status: `[${tool.name}]: ${status.detail.slice(0, 200)}`,
+        // It is kept for as long as the download goes on: what it is a part of may have megabytes.
+        status: ownText(`[${tool.name}]: ${status.detail.slice(0, 200)}`),
         phase: 'fetching',
       });
       if (status.state === 'complete') return toolId;
@@ -98,7 +99,7 @@ export async function followTool(
       const giveUp = async () => {
         await tool.remove(toolId, folder.path, run.signal);
         // Another attempt may have the folder by now.
-        run.signal.throwIfAborted();
+        await run.assertLease();
         await folder.remove();
       };
       await unlessAborted(run.signal, context.keepReserve(giveUp));

@@ -63,6 +63,8 @@ export interface TransferParent {
 const MINUTE_MS = 60_000;
 /** While what an earlier attempt left is removed, a download waits for so long at a time, in milliseconds. */
 const REMOVAL_MS = 2_000;
+/** A download whose tool does not let us in any more waits for so long at a time, in milliseconds. */
+const LOGIN_MS = 30_000;
 /** A tool is told for so long that a download ends or pauses, in milliseconds: one of a metalink has hundreds of parts, and others wait for the place. */
 const END_MS = 20_000;
 
@@ -124,7 +126,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
           });
         } catch (error) {
           if (isPause(run.signal) && toolId !== '') await tool.pause(toolId, AbortSignal.timeout(endMs));
-          throw error;
+          throw toolId === '' ? error : unlessLetIn(error, tool.name);
         }
         await save({ toolId, isFinished: true, isHandedOver: false });
       }
@@ -157,7 +159,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         }
       }
       // Else another attempt may have the folder by now.
-      run.signal.throwIfAborted();
+      await run.assertLease();
       for (const each of all) await each.remove();
       // Tried again it would look for what has gone, or take it for what was transferred.
       if (saved.isFinished) await forget();
@@ -186,6 +188,11 @@ const resultsIn = (folder: ToolFolder): Promise<string[]> =>
     if (isMissing(error)) return [];
     throw error;
   });
+
+/** What a tool has fetched is not thrown away because its password is changed there first, and then here. @returns that the download waits, or the error */
+function unlessLetIn(error: unknown, tool: string): unknown {
+  return AppError.is(error, 'STORAGE_LOGIN_FAILED') ? postponed(`${tool} refuses: ${error.message}`, LOGIN_MS) : error;
+}
 
 function isPause(signal: AbortSignal): boolean {
   return signal.aborted && AppError.is(signal.reason) && signal.reason.details.reason === 'paused';

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { startHttpServer, waitFor } from '@wharf/harness';
-import { expect, it, onTestFinished } from 'vitest';
-import { createAskTool } from './ask-tool.ts';
+import { forOwner } from '@wharf/pace';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { ASKED_AT_A_TIME, createAskTool } from './ask-tool.ts';
 
 const HALF = 'x'.repeat(64 * 1024);
 
@@ -96,4 +97,50 @@ it('an answer that comes byte by byte is put together as it comes: each piece th
     }
   };
   expect((await clientOf({ one: bytes })('one')).body).toBe('"answer"');
+});
+
+/** A tool that is asked as often as it may be, and answers when it is told. */
+function slowTool() {
+  const over = Promise.withResolvers<void>();
+  let asked = 0;
+  const ask = createAskTool({
+    async request({ signal }) {
+      asked += 1;
+      const gone = Promise.withResolvers<never>();
+      signal?.addEventListener('abort', () => gone.reject(signal.reason));
+      await Promise.race([over.promise, gone.promise]);
+      return { statusCode: 200, headers: {}, complete: true, destroy: () => {}, once: () => {}, async *[Symbol.asyncIterator]() {} };
+    },
+    close() {},
+  });
+  return {
+    ask: (timeoutMs?: number) => ask(new URL('http://tool/'), { method: 'GET', ...(timeoutMs !== undefined && { timeoutMs }) }),
+    asked: () => asked,
+    answer: over.resolve,
+  };
+}
+
+it('who waits for others to be answered by a slow tool has all of its time left', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { ask, asked, answer } = slowTool();
+  const before = Array.from({ length: ASKED_AT_A_TIME - 1 }, () => ask(1_000_000));
+  const waiting = forOwner('another', () => [ask(1_000_000), ask()]);
+  await new Promise(setImmediate);
+  expect(asked()).toBe(ASKED_AT_A_TIME);
+  vi.advanceTimersByTime(100_000);
+  answer();
+  for (const { status } of await Promise.all([...before, ...waiting])) expect(status).toBe(200);
+});
+
+it('who asks a tool a hundred things leaves a place there to others', async () => {
+  const { ask, asked, answer } = slowTool();
+  const all = Array.from({ length: 100 }, () => ask());
+  await new Promise(setImmediate);
+  const before = asked();
+  all.push(forOwner('another', () => ask()));
+  await new Promise(setImmediate);
+  expect([before, asked()]).toEqual([ASKED_AT_A_TIME - 1, ASKED_AT_A_TIME]);
+  answer();
+  await Promise.all(all);
 });

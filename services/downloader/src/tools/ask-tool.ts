@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { brokenBound, createFairPlaces, createKeyedTurns, gatherBytes, unlessAborted } from '@wharf/pace';
+import { brokenBound, createFairPlaces, createKeyedTurns, gatherBytes, ownerNow, unlessAborted } from '@wharf/pace';
 
 export interface ToolRequest {
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** For the whole exchange; default 4,000. */
+  /** For the whole exchange, once it has begun; default 4,000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -21,12 +21,16 @@ export interface ToolAnswer {
 /**
  * One HTTP request to a tool. Redirects are not followed: they are answers like any other.
  *
- * @throws AppError STORAGE_UNAVAILABLE: it cannot be reached | DEADLINE_EXCEEDED | CANCELLED | PERMISSION_DENIED: an address that must not
+ * @throws AppError STORAGE_UNAVAILABLE: it cannot be reached, or what stands before it says so | DEADLINE_EXCEEDED | CANCELLED | PERMISSION_DENIED: an address that must not
  * be reached | CONTENT_CORRUPT: the answer is longer, deeper or of more values than any of a tool
  */
 export type AskTool = (url: URL, request: ToolRequest) => Promise<ToolAnswer>;
 
 const TIMEOUT_MS = 4_000;
+/** No tool answers so: what stands before it does while the tool starts, or is busy. */
+const AWAY = new Set([502, 503, 504]);
+/** What one tool is asked at a time. The rest waits, and its time does not pass: a tool that takes a second for each answer fails no download by that. */
+export const ASKED_AT_A_TIME = 8;
 /** Tools are asked for one download at a time; old versions answer with all they have. Parsing so much takes 20 to 100 ms. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** A download has about 50 values. All tools answer in JSON, or in a word. */
@@ -45,12 +49,16 @@ interface LongTurns {
 
 /** @param client with the policy for addresses from the admin. */
 export function createAskTool(client: GuardedClient): AskTool {
-  const [reading, parsing] = [createKeyedTurns<string>(), createFairPlaces(1)];
-  return async (url, { timeoutMs = TIMEOUT_MS, signal: caller, ...asked }) => {
+  const [inPlace, reading, parsing] = [createToolPlaces(), createKeyedTurns<string>(), createFairPlaces(1)];
+  const exchange: AskTool = async (url, { timeoutMs = TIMEOUT_MS, signal: caller, ...asked }) => {
     const time = createTimeLimit(timeoutMs);
     const signal = caller ? AbortSignal.any([time.signal, caller]) : time.signal;
     try {
       const answer = await client.request({ ...asked, url, signal });
+      if (AWAY.has(answer.statusCode ?? 0)) {
+        answer.destroy();
+        throw new AppError('STORAGE_UNAVAILABLE', `${url.host} answers with ${answer.statusCode}`);
+      }
       return await readAnswer(answer, signal, {
         toRead: (aborted) => time.standStill(takeTurn(reading, url.host, aborted)),
         toParse: (aborted) => time.standStill(takeTurn(parsing, url.host, aborted)),
@@ -66,6 +74,26 @@ export function createAskTool(client: GuardedClient): AskTool {
       throw new AppError('STORAGE_UNAVAILABLE', `${url.host} closed the connection`, { cause: error });
     } finally {
       time.end();
+    }
+  };
+  return (url, request) =>
+    inPlace(url.host, () => exchange(url, request), request.signal).catch((error) => {
+      throw AppError.is(error) ? error : new AppError('CANCELLED', 'the caller went away', { cause: error });
+    });
+}
+
+/** The places of each tool, by its host, which its callers have in turns. None are kept of one that is asked for nothing. */
+function createToolPlaces() {
+  const tools = new Map<string, { readonly places: ReturnType<typeof createFairPlaces>; asking: number }>();
+  return async <Result>(host: string, work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> => {
+    const tool = tools.get(host) ?? { places: createFairPlaces(ASKED_AT_A_TIME), asking: 0 };
+    tools.set(host, tool);
+    tool.asking += 1;
+    try {
+      return await tool.places(ownerNow(), work, signal);
+    } finally {
+      tool.asking -= 1;
+      if (tool.asking === 0) tools.delete(host);
     }
   };
 }

@@ -1,10 +1,12 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
+import { connectStore } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import type { SeedStore } from '../store/seed-store.ts';
+import { createSeedStore, type SeedStore } from '../store/seed-store.ts';
 import { createSeedKeeper } from './seed-keeper.ts';
 import type { Tools } from './tools.ts';
 
@@ -16,7 +18,7 @@ it('ends with the torrent that it asks for, however many of a tool that is away 
   const nobodyAsks = () => Promise.reject(new Error('nobody asks'));
   const seeds: SeedStore = {
     ...{ init: nobodyAsks, add: nobodyAsks, endNow: nobodyAsks, leaveFile: nobodyAsks, end: nobodyAsks },
-    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks, beginRemoval: nobodyAsks },
+    ...{ giveUp: nobodyAsks, takeBack: nobodyAsks, postpone: nobodyAsks, beginRemoval: nobodyAsks, isAsTaken: nobodyAsks },
     takeDue: async (tool) =>
       tool === 'Transmission' && asked < 100
         ? { _id: 'task', tool: 'Transmission', tool_id: 'a', remove_at: null, left_files: [] }
@@ -54,6 +56,7 @@ it.each([
   const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
   const seeds = {
     takeDue: async (tool: string) => (tool === 'aria2' ? due.pop() : undefined),
+    isAsTaken: async () => true,
     async beginRemoval() {
       if (!isThere) tellEnded();
       return isThere;
@@ -90,6 +93,7 @@ it('a torrent is taken out where its tool got it, though WHARF_TOOLS_DIR is anot
   const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
   const seeds = {
     takeDue: async (tool: string) => (tool === 'qBittorrent' ? due.pop() : undefined),
+    isAsTaken: async () => true,
     end: async () => void tellEnded(),
   } as unknown as SeedStore;
   const remove = async (_id: string, place: string) => void removed.push(place);
@@ -102,6 +106,41 @@ it('a torrent is taken out where its tool got it, though WHARF_TOOLS_DIR is anot
   await keeper.stop();
   expect(removed).toEqual([folders[0]]);
   for (const root of ['before', 'now']) expect(await readdir(join(dir.path, root, 'qbittorrent'))).toEqual([]);
+});
+
+it('a torrent that is brought once more while its tool is slow to let go of it keeps its files, which are to be transferred', async () => {
+  const dir = await makeTempDir('seed-keeper');
+  const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+  const connection = await connectStore(store.url);
+  onTestFinished(async () => {
+    await connection.close();
+    await store.stop();
+    await dir.remove();
+  });
+  const folder = join(dir.path, 'qbittorrent', 'task');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  const seeds = createSeedStore(connection);
+  const seed = { taskId: 'task', tool: 'qBittorrent', toolId: 'a', toolsDir: dir.path };
+  await seeds.add({ ...seed, removeAt: new Date(0) });
+  await seeds.leaveFile('task', 'film');
+  const [asked, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const remove = () => {
+    asked.resolve();
+    return letGo.promise;
+  };
+  const tools = { get: async () => ({ remove }) } as unknown as Tools;
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir: dir.path, clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  await asked.promise;
+  const removeAt = new Date(Date.now() + 60_000);
+  await seeds.add({ ...seed, removeAt });
+  letGo.resolve();
+  await new Promise(setImmediate);
+  await keeper.stop();
+  expect(await readdir(folder)).toEqual(['film']);
+  expect(await seeds.takeDue('qBittorrent', removeAt, new Date(0))).toMatchObject({ left_files: ['film'] });
 });
 
 it('torrents of a tool that is configured no more are warned of once, and asked for again an hour later', async () => {
@@ -142,6 +181,7 @@ it('a tool that answers slowly holds up neither those of another one nor the end
       due.delete(tool);
       return seed;
     },
+    isAsTaken: async () => true,
     end: async ({ _id }: { _id: string }) => void tellEnded(_id),
   } as unknown as SeedStore;
   const never = new Promise<void>(() => undefined);

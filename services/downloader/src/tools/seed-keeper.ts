@@ -66,6 +66,7 @@ export function createSeedKeeper(options: {
         const { folder, all } = foldersOf(seed.tools_dir, toolsDir, seed.tool, seed._id);
         // It is due again where this process ends meanwhile.
         await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path, stopped.signal));
+        if (!(await seeds.isAsTaken(seed))) continue;
         for (const each of all) for (const name of seed.left_files) await each.removeResult(name);
         await (seed.is_given_up ? endGivenUp(seeds, seed, all) : seeds.end(seed));
       } catch (error) {
