@@ -13,7 +13,6 @@ export { giveWay } from './give-way.ts';
 export { isSame } from './is-same.ts';
 export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
-export { listOf } from './list-of.ts';
 export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.ts';
 export { encodingOf, ownText, textBytes } from './own-text.ts';
 export { createPace, forOwner, ownerNow, type Pace } from './pace.ts';

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import { brokenBound, createPace, listOf, type Pace, parseJson } from '@wharf/pace';
+import { brokenBound, createPace, type Pace, parseJson } from '@wharf/pace';
+import { listOf } from '@wharf/pace/list-of';
 import { z } from 'zod';
 
 /** The name by which a file says that it is ours. */

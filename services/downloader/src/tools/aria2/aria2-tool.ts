@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { listOf } from '@wharf/pace';
+import { listOf } from '@wharf/pace/list-of';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import type { ToolProxy } from '../tool-proxy.ts';

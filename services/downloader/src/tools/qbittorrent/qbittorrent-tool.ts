@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { listOf, parseJson } from '@wharf/pace';
+import { parseJson } from '@wharf/pace';
+import { listOf } from '@wharf/pace/list-of';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { listOf } from '@wharf/pace';
+import { listOf } from '@wharf/pace/list-of';
 import { z } from 'zod';
 import { canRead, type ViewFolder } from '../probe-folder.ts';
 import { isSameFolder } from '../tool-folder.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { listOf } from '@wharf/pace';
+import { listOf } from '@wharf/pace/list-of';
 import { z } from 'zod';
 import type { ExternalTool } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';
