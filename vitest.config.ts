@@ -26,6 +26,8 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          // As those of `unit`: a second of CPU time less for each of some two hundred files. Each has a folder and servers of its own.
+          isolate: false,
           include: [
             '{packages,services}/*/test/**/*.test.ts',
             'services/*/src/**/*.conformance.test.ts',

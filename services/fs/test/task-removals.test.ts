@@ -19,8 +19,6 @@ import { type Installation, openInstallation } from './installation.ts';
 import { itemsOf } from './sftp/open-sftp.ts';
 
 const LIMIT_MS = 60_000;
-/** Enough for some steps of each storage: pages of a thousand of a bucket, of some hundred of a server. */
-const FILES = 2_300;
 /** So many looks in a row that find the same: what is still on a slow way, or at a busy server, comes between two of them. */
 const SETTLED_LOOKS = 20;
 /** A storage by a way that can be slow, and what is there past us. */
@@ -30,6 +28,8 @@ interface Store {
   readonly way: FaultProxy;
   /** Latency of that way by which somebody can come in between, in milliseconds. */
   readonly slowMs: number;
+  /** Enough for some steps: pages of a thousand of a bucket, of some hundred of a server. */
+  readonly count: number;
   /** Puts empty files there, with the folders above them. */
   seed(paths: readonly string[]): Promise<void>;
   /** Files at or below a folder, also once it has lost its name. */
@@ -54,7 +54,8 @@ async function onBucket(): Promise<Store> {
     driver: 'S3',
     addition: bucket.addition({ endpoint: `http://${way.host}:${way.port}` }),
     way,
-    slowMs: 400,
+    slowMs: 200,
+    count: 1_300,
     seed: (paths) => bucket.putMany(paths.map((path) => path.slice(1))),
     files: async (folder) => (await bucket.keys(`${folder}/`)).filter((key) => !key.endsWith('.wharf')),
     text: (file) => bucket.text(file),
@@ -69,6 +70,7 @@ async function onServer(): Promise<Store> {
     addition: JSON.stringify({ ...itemsOf({ ...sshd, host: way.host, port: way.port }), host_key: sshd.hostKeyFingerprint() }),
     way,
     slowMs: 20,
+    count: 2_300,
     async seed(paths) {
       await folderSide(sshd.folder).seed(paths);
       const tops = new Set(paths.map((path) => path.split('/')[1] ?? ''));
@@ -141,11 +143,11 @@ describe.each([
   it(
     'of a folder go on after the end of their worker, and leave what is beside it',
     async () => {
-      await store.seed([...paths('doomed', FILES), ...paths('beside', 3)]);
+      await store.seed([...paths('doomed', store.count), ...paths('beside', 3)]);
       store.way.latencyMs = store.slowMs;
       const first = await start();
       const id = await begin(first, 'doomed');
-      await until('a part to be removed', async () => (await store.files('doomed')).length < FILES);
+      await until('a part to be removed', async () => (await store.files('doomed')).length < store.count);
       await first.kill();
       running.splice(running.indexOf(first), 1);
       expect((await store.files('doomed')).length).toBeGreaterThan(0);
@@ -165,11 +167,11 @@ describe.each([
   it(
     'stop where they are cancelled, and go on when they are tried again',
     async () => {
-      await store.seed(paths('again', FILES));
+      await store.seed(paths('again', store.count));
       store.way.latencyMs = store.slowMs;
       const process = await start();
       const id = await begin(process, 'again');
-      await until('a part to be removed', async () => (await store.files('again')).length < FILES);
+      await until('a part to be removed', async () => (await store.files('again')).length < store.count);
       await process.tasks.controlTasks({ list: 'move', action: 'cancel', ids: [id] }, as());
       expect(await end(process, id)).toMatchObject({ state: 4 });
       store.way.latencyMs = 0;
@@ -194,7 +196,7 @@ describe.each([
   it(
     'leave what is stored after they were answered',
     async () => {
-      await store.seed([...paths('back', FILES), ...Array.from({ length: 150 }, (_, index) => `/names/file-${index}`)]);
+      await store.seed([...paths('back', store.count), ...Array.from({ length: 150 }, (_, index) => `/names/file-${index}`)]);
       const process = await start();
       const putNew = async (...paths: string[]) => {
         for (const path of paths) {
@@ -233,7 +235,7 @@ describe.each([
   it(
     'end when their user may not remove any more',
     async () => {
-      await store.seed(paths('theirs/kept', FILES));
+      await store.seed(paths('theirs/kept', store.count));
       store.way.latencyMs = store.slowMs;
       const process = await start();
       const somebody = {
@@ -250,7 +252,7 @@ describe.each([
         return true;
       });
       const [task] = await tasksOf(process, false);
-      await until('a part to be removed', async () => (await store.files('theirs/kept')).length < FILES);
+      await until('a part to be removed', async () => (await store.files('theirs/kept')).length < store.count);
       await installation.writeUser({ id: 2, permission: 0 });
       expect(await end(process, task?.id ?? '')).toMatchObject({ state: 7, error: expect.stringContaining('permission denied') });
       expect((await store.files('theirs/kept')).length).toBeGreaterThan(0);

@@ -56,6 +56,8 @@ interface MemoryFile {
 
 interface MemoryFolder {
   readonly children: Map<EntryName, MemoryNode>;
+  /** Their names, by what they are without regard to case. */
+  readonly spellings: Map<string, EntryName>;
   readonly createdAt: Date;
   modifiedAt: Date;
   order: number;
@@ -331,14 +333,14 @@ export class MemoryDriver implements StorageDriver {
   /** @param own what may keep its place under another spelling. @throws AppError ENTRY_EXISTS: something has the name in another spelling */
   #checkSpelling(folder: MemoryFolder, name: EntryName, own?: MemoryNode): void {
     if (!this.#profile.foldsCase || folder.children.has(name)) return;
-    const folded = name.toLowerCase();
-    for (const [other, node] of folder.children) if (other.toLowerCase() === folded && node !== own) throw storageError('ENTRY_EXISTS');
+    const other = folder.spellings.get(name.toLowerCase());
+    if (other !== undefined && folder.children.get(other) !== own) throw storageError('ENTRY_EXISTS');
   }
 }
 
 function newFolder(): MemoryFolder {
   const now = new Date();
-  return { children: new Map(), createdAt: now, modifiedAt: now, order: nextOrder(), version: randomUUID() };
+  return { children: new Map(), spellings: new Map(), createdAt: now, modifiedAt: now, order: nextOrder(), version: randomUUID() };
 }
 
 function nextOrder(): number {
@@ -357,11 +359,13 @@ function isFolder(node: MemoryNode): node is MemoryFolder {
 
 function put(folder: MemoryFolder, name: EntryName, node: MemoryNode): void {
   folder.children.set(name, node);
+  folder.spellings.set(name.toLowerCase(), name);
   touch(folder);
 }
 
 function take(folder: MemoryFolder, name: EntryName): void {
   folder.children.delete(name);
+  if (folder.spellings.get(name.toLowerCase()) === name) folder.spellings.delete(name.toLowerCase());
   touch(folder);
 }
 
@@ -380,7 +384,7 @@ function checkReplaceable(node: MemoryNode, replaced: MemoryNode, { overwrite }:
 function copyOf(node: MemoryNode): MemoryNode {
   if (!isFolder(node)) return { ...node, version: randomUUID(), createdAt: new Date(), order: nextOrder() };
   const copied = newFolder();
-  for (const [name, child] of node.children) copied.children.set(name, copyOf(child));
+  for (const [name, child] of node.children) put(copied, name, copyOf(child));
   copied.modifiedAt = node.modifiedAt;
   return copied;
 }
