@@ -8,7 +8,7 @@ import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts
 import { DiskPool } from '../../src/drivers/local/disk-pool.ts';
 import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
-import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames } from './open-local.ts';
+import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
 
 describe('opening', () => {
   it('fails for a root that is missing or no folder, with the text of the family', async () => {
@@ -146,6 +146,37 @@ describe('with a recycle bin', () => {
     expect(await codeOf(driver.remove(at('/kept'), { recursive: true }))).toBe('FAILED_PRECONDITION');
     await driver.remove(at('/kept/bin/file'), { recursive: false });
     expect(await namesIn(driver, '/kept/bin')).toEqual([]);
+  });
+
+  it('that is gone it is made again, and where it is no folder nothing is removed, nor said to be', async () => {
+    const { base, root } = await makeFolders();
+    const bin = path.join(base, 'deep/bin');
+    const driver = await openLocal(root, { recycle_bin_path: bin });
+    await rm(path.join(base, 'deep'), { recursive: true });
+    await put(driver, '/file', 'x');
+    await driver.remove(at('/file'), { recursive: false });
+    expect(await readdir(bin)).toEqual(['file']);
+    await rm(bin, { recursive: true });
+    await writeFile(bin, 'no folder');
+    await put(driver, '/file', 'y');
+    await put(driver, '/folder/inner', 'z');
+    for (const name of ['/file', '/folder']) expect(await codeOf(driver.remove(at(name), { recursive: true }))).toBe('FAILED_PRECONDITION');
+    const onlyIf = await driver.stat(at('/file'));
+    expect(await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf }))).toBe('FAILED_PRECONDITION');
+    expect(await settledNames(root)).toEqual(['file', 'folder']);
+    expect([await textOf(driver, '/file'), await textOf(driver, '/folder/inner')]).toEqual(['y', 'z']);
+  });
+
+  it('that goes as something is moved there is not taken for what is moved', async () => {
+    const { base, root } = await makeFolders();
+    const bin = path.join(base, 'bin');
+    const disk = createDiskOperations({ rootPath: root, recycleBinPath: bin, addsUpFolders: false, showsHidden: true, folderMode: 0o755 });
+    await writeFile(path.join(root, 'file'), 'x');
+    await rm(bin, { recursive: true });
+    const making = vi.spyOn(fs, 'mkdirSync').mockReturnValue(undefined);
+    onTestFinished(() => making.mockRestore());
+    expect(await codeOf(disk.remove(new AbortController().signal, at('/file'), false))).toBe('FAILED_PRECONDITION');
+    expect(await readdir(root)).toContain('file');
   });
 
   it('called "delete permanently" there is none', async () => {

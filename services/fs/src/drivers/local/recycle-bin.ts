@@ -10,7 +10,10 @@ const MAX_SUFFIX = 1000;
 export interface RecycleBin {
   /** Whether an entry goes to the bin; what is in it already, the bin itself, and probes of ours, are deleted. @throws for a folder that holds the bin */
   takes(folder: string, name: string): boolean;
-  /** Moves an entry there; a name that is taken gets `_YYYYMMDDhhmmss` behind it. @throws UNSUPPORTED_OPERATION on another file system */
+  /**
+   * Moves an entry there; a name that is taken gets `_YYYYMMDDhhmmss` behind it. A folder that is gone is made again.
+   * @throws AppError UNSUPPORTED_OPERATION: it is on another file system | FAILED_PRECONDITION: it is no folder, or gone again
+   */
   take(place: string, name: string): void;
 }
 
@@ -25,6 +28,7 @@ export function openRecycleBin(configuredPath: string): RecycleBin {
       return entry !== binPath && !entry.startsWith(`${binPath}/`) && !isProbeName(name);
     },
     take(place, name) {
+      makeAgain(binPath);
       for (const candidate of candidates(name, new Date())) {
         try {
           moveInto(place, path.join(binPath, candidate));
@@ -32,6 +36,8 @@ export function openRecycleBin(configuredPath: string): RecycleBin {
         } catch (error) {
           if (systemCodeOf(error) === 'EXDEV')
             throw new AppError('UNSUPPORTED_OPERATION', 'the recycle bin is on another file system', { cause: error });
+          // Of the bin it must not be taken for the entry, which would count as removed.
+          if (isAbsence(error) && fs.lstatSync(place, { throwIfNoEntry: false })) throw unusable(error);
           if (systemCodeOf(error) !== 'EEXIST' && !AppError.is(error, 'ENTRY_EXISTS')) throw error;
         }
       }
@@ -39,6 +45,18 @@ export function openRecycleBin(configuredPath: string): RecycleBin {
     },
   };
 }
+
+function makeAgain(binPath: string): void {
+  try {
+    fs.mkdirSync(binPath, { recursive: true });
+  } catch (error) {
+    throw isAbsence(error) || systemCodeOf(error) === 'EEXIST' ? unusable(error) : error;
+  }
+}
+
+const isAbsence = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '');
+
+const unusable = (cause: unknown) => new AppError('FAILED_PRECONDITION', 'the recycle bin is gone, or no folder', { cause });
 
 function moveInto(place: string, target: string): void {
   if (fs.lstatSync(place).isDirectory()) placeFolderExclusively(place, target);

@@ -50,7 +50,8 @@ function removeBy(folder: HeldFolder, name: string, seen: fs.Stats, aside: strin
     dispose(aside);
   } catch (error) {
     // What has the name by now may be acknowledged, as this may be: it gets one that is near.
-    if (systemCodeOf(error) !== 'ENOENT' && !placeIfFree(aside, place)) placeIfFree(aside, folder.prefix + shortened(name, newSuffix()));
+    const isThere = fs.lstatSync(aside, { throwIfNoEntry: false }) !== undefined;
+    if (isThere && !placeIfFree(aside, place)) placeIfFree(aside, folder.prefix + shortened(name, newSuffix()));
     throw error;
   }
 }
