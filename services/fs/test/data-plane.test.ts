@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, utimes, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { generateContent, type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
@@ -414,6 +414,14 @@ describe('a download', () => {
     expect(await status({ 'If-Match': '"x"' })).toBe(412);
     expect(await status({ Range: 'bytes=0-1', 'If-Range': etag })).toBe(206);
     expect(await status({ Range: 'bytes=0-1', 'If-Range': '"x"' })).toBe(200);
+  });
+
+  it('comes again where nothing tells whether it has changed: a storage without dates says 1970', async () => {
+    await utimes(`${folder}/digits.txt`, 0, 0);
+    const { etag = '', 'last-modified': date = '' } = (await get('/l/digits.txt')).headers;
+    for (const headers of [{ 'If-None-Match': etag }, { 'If-Modified-Since': date }])
+      expect([(await get('/l/digits.txt', headers)).status, (await get('/l/digits.txt', headers)).text()]).toEqual([200, text]);
+    expect((await get('/l/digits.txt', { 'If-Match': '"x"' })).status).toBe(412);
   });
 
   it('of an empty file is empty', async () => {

@@ -22,7 +22,7 @@ import {
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import { type CallOptions, type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { AccelAddress } from './accel-redirect.ts';
-import { etagOf } from './etag.ts';
+import { etagOf, tellsChanges } from './etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf, singleRange } from './ranges.ts';
 import { sendContent } from './send-content.ts';
@@ -111,7 +111,8 @@ async function sendFile(
     const headers = fileHeaders(entry, name, etag);
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
     if (verdict === 'failed') nameError(response, { code: 'STALE_VERSION' });
-    if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
+    if (verdict === 'failed' || (verdict === 'not-modified' && tellsChanges(entry)))
+      return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
 
     if (entry.sizeBytes === undefined) {
       // No range can be counted in it.

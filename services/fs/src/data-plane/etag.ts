@@ -2,7 +2,15 @@ import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /** The strongest digest there is, else the storage's own version, else time and size. */
 export function etagOf(entry: Entry): string {
-  const known = entry.hashes?.sha256 ?? entry.hashes?.sha1 ?? entry.hashes?.md5 ?? entry.version;
-  const digest = known?.replace(/[^\x21\x23-\x7e]/g, '');
+  const digest = knownOf(entry)?.replace(/[^\x21\x23-\x7e]/g, '');
   return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"` : `"${digest}"`;
+}
+
+/** Whether another content has another tag: not where the storage tells no date, neither a digest nor a version. */
+export function tellsChanges(entry: Entry): boolean {
+  return knownOf(entry) !== undefined || entry.modifiedAt.getTime() !== 0;
+}
+
+function knownOf({ hashes, version }: Entry): string | undefined {
+  return hashes?.sha256 ?? hashes?.sha1 ?? hashes?.md5 ?? version;
 }
