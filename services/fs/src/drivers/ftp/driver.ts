@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createGate, createPace, ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
@@ -149,7 +148,7 @@ export class FtpDriver implements StorageDriver {
           if ((await orRefused(session.ask('CWD', settings.rootPlace))) === undefined) {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
           }
-          await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), listingRoom, signal);
+          await refuseFolding(session, settings, root, listingRoom, signal);
           const driver = new FtpDriver({ settings, calls, pool, changes, temps: files, root, room: listingRoom }, session.features);
           calls.track(driver.#sweepRoot());
           return driver;
