@@ -507,6 +507,36 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ]);
   });
 
+  it('that calls a link a folder keeps what it leads to when the folder with the link is removed', async () => {
+    const folder = (name: string) => Buffer.from(`type=dir;size=0; ${name}\r\n`);
+    const content = new Map([
+      ['/root/victim', [folder('link'), folder('real')]],
+      ['/root/victim/link', [Buffer.from('type=file;size=1; of others\r\n')]],
+      ['/root/victim/real', [Buffer.from('type=file;size=1; own\r\n')]],
+    ]);
+    const server = await startHostile({
+      reply: (verb, place) =>
+        content.has(place) && verb === 'MLST'
+          ? '250-it is\r\n type=dir; x\r\n250 End'
+          : verb === 'DELE' && content.has(place) && place !== '/root/victim/link'
+            ? '550 a folder'
+            : undefined,
+      data: (verb, place) => (verb === 'MLSD' ? (content.get(place) ?? []) : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const steps: number[] = [];
+    await driver.remove(mpath('/victim'), { recursive: true, beforeStep: async (removed) => void steps.push(removed) });
+    expect(server.commands.filter((line) => /^(?:DELE|RMD) /.test(line))).toEqual([
+      'DELE /root/victim',
+      'DELE /root/victim/link',
+      'DELE /root/victim/real',
+      'DELE /root/victim/real/own',
+      'RMD /root/victim/real',
+      'RMD /root/victim',
+    ]);
+    expect(steps).toEqual([0, 1, 1, 2]);
+  });
+
   it.each(['less', 'more'])('that keeps %s than it was sent has not taken a file', async (what) => {
     const size = what === 'less' ? 3 : 5;
     const server = await startHostile({

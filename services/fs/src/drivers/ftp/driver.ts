@@ -460,6 +460,11 @@ export class FtpDriver implements StorageDriver {
       waiting.take(folders.reduce((sum, name) => sum + FOLDER_BYTES + 2 * name.length, 0));
       for (const name of folders) {
         const inner = childPlace(place, name);
+        await beforeStep?.(count.removed);
+        if (await this.#removeLink(inner, signal)) {
+          count.removed += 1;
+          continue;
+        }
         await this.#removeContent(inner, removal, count);
         await remove('RMD', inner);
       }
@@ -468,10 +473,16 @@ export class FtpDriver implements StorageDriver {
     }
   }
 
+  /** Many servers call a link to a folder a folder: it is removed as a file is, and never entered. @returns false: it is a folder, as far as the server tells */
+  async #removeLink(place: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#with('names', signal, (session) => orRefused(session.ask('DELE', place)))) !== undefined;
+  }
+
   /** One after the other: nobody waits for it. */
   async #removeDoomed(place: string): Promise<void> {
     await this.#dooming.run(() =>
       this.#calls.run({}, async ({ signal }) => {
+        if (await this.#removeLink(place, signal)) return;
         await this.#removeAllIn(place, { signal });
         await this.#with('names', signal, (session) => session.ask('RMD', place));
       }),
