@@ -5,7 +5,7 @@ import { Calls } from './calls.ts';
 import type { Entry } from './storage-driver.ts';
 import { Lost, storageError } from './storage-error.ts';
 import { TempFiles } from './temp-files.ts';
-import { isAbandoned, isDoomedName, isReservedName, newAsideName, newDoomedName, readAsideName } from './temp-names.ts';
+import { isAbandoned, isDoomedName, isReservedName, newAsideName, newDoomedName, newSpelledName, readAsideName } from './temp-names.ts';
 
 /** No process has this number. */
 const ENDED = { ...currentOwner(), pid: 4_194_305 };
@@ -288,9 +288,14 @@ it('what was to be spelled otherwise is not removed where its name is taken befo
 it('the name of a folder that was removed is one of ours, and is swept by its own date after two days', () => {
   const now = Date.now();
   const hours = (count: number) => newDoomedName(now - count * 3_600_000);
-  expect([hours(0), hours(49), '.wharf-tmp-doomed-x'].map((name) => [isReservedName(name), isDoomedName(name)])).toEqual([
+  const spelled = newSpelledName(now);
+  const names = [hours(0), hours(49), spelled, spelled.normalize('NFD'), '.wharf-tmp-doomed-x', `${spelled}x`];
+  expect(names.map((name) => [isReservedName(name), isDoomedName(name)])).toEqual([
     [true, true],
     [true, true],
+    [true, true],
+    [true, true],
+    [false, false],
     [false, false],
   ]);
   expect([hours(0), hours(47), hours(49)].map((name) => isAbandoned(name, 0, currentOwner(), now))).toEqual([false, false, true]);

@@ -47,8 +47,9 @@ export async function existingTraits(
   maxNames = MAX_LOOKED_AT,
 ): Promise<NameTraits> {
   const names = new Set(listed);
-  const others = [...names].slice(0, maxNames).flatMap((name) => [otherCase(name) ?? name, name.normalize('NFC'), name.normalize('NFD')]);
-  const asked = others.filter((other) => !names.has(other));
+  const asked = tellingNames(names, maxNames)
+    .flatMap(otherSpellings)
+    .filter((other) => !names.has(other));
   const folds = asked.length === 0 || (await Promise.all(asked.map(isThere))).some(Boolean);
   return { caseSensitive: !folds, folds };
 }
@@ -85,10 +86,37 @@ export function otherCase(name: string): string | undefined {
   return other === name ? undefined : other;
 }
 
+/** The same name as one who folds names may say it: each letter in the other case, and letters composed otherwise (NFC, NFD). */
+export function otherSpellings(name: string): string[] {
+  const others = new Set([otherCase(name) ?? name, ...(isPlain(name) ? [] : [name.normalize('NFC'), name.normalize('NFD')])]);
+  others.delete(name);
+  return [...others];
+}
+
+/** Those of a folder's first names that tell most in other spellings. Up to a half are such as can be composed otherwise. */
+export function tellingNames(listed: Iterable<string>, maxNames: number): string[] {
+  const composed: string[] = [];
+  const others: string[] = [];
+  let looked = 0;
+  for (const name of listed) {
+    const isComposed = !isPlain(name) && (name.normalize('NFC') !== name || name.normalize('NFD') !== name);
+    if (isComposed && composed.length < maxNames / 2) composed.push(name);
+    else if (others.length < maxNames && otherSpellings(name).length > 0) others.push(name);
+    looked += 1;
+    if (looked === MAX_LOOKED_AT) break;
+  }
+  return [...composed, ...others].slice(0, maxNames);
+}
+
+/** Nothing of it can be composed otherwise. */
+function isPlain(name: string): boolean {
+  return /^[ -~]*$/.test(name);
+}
+
 /** A driver that knows names by their own spelling only must not open such a storage: rules on paths would be passed by in other spellings. */
 export function foldsCase(): AppError {
   return new AppError(
     'FAILED_PRECONDITION',
-    'this server does not tell upper from lower case: path rules would not hold, so it is not mounted. Use a folder or a bucket that does',
+    'this server does not tell upper from lower case, or NFC from NFD: path rules would not hold, so it is not mounted. Use a folder or a bucket that does',
   );
 }

@@ -19,8 +19,8 @@ const DRAFT_NAME = /^draft-[0-9a-f]{32}$/;
 const ASIDE_NAME = /^aside-([0-9a-f]{8})-((?:[0-9a-f]+-){3}[0-9a-f]{16})(?:-(.+))?$/s;
 /** In the place of the seconds: something else has the name, and what lies aside never gets it again. */
 const SETTLED = 'ffffffff';
-/** A folder that was removed, and goes piece by piece: `doomed-<seconds, in hex>-<32 digits>`. */
-const DOOMED_NAME = /^doomed-([0-9a-f]{8})-[0-9a-f]{32}$/;
+/** A folder that was removed, and goes piece by piece: `doomed-<seconds, in hex>-<32 digits>`. One that was made to try spellings has a letter behind it. */
+const DOOMED_NAME = /^doomed-([0-9a-f]{8})-[0-9a-f]{32}(?:-(?:\u00e9|e\u0301))?$/;
 /** The longest name that any storage in use takes: disks of eCryptfs have this limit. */
 const MAX_ASIDE_BYTES = 143;
 
@@ -54,6 +54,11 @@ export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): As
 /** What a folder is called from its removal on, until nothing is left of it. */
 export function newDoomedName(nowMs: number): string {
   return `${BESIDE_PREFIX}doomed-${inHex(nowMs)}-${randomBytes(16).toString('hex')}`;
+}
+
+/** Of a folder by which it is tried how a server takes names: it has letters of both cases in other spellings, and one that can be composed otherwise. */
+export function newSpelledName(nowMs: number): string {
+  return `${newDoomedName(nowMs)}-\u00e9`;
 }
 
 export function isDoomedName(name: string): boolean {

@@ -8,6 +8,7 @@ import { haveSameContent } from '../../src/domain/changing/same-content.ts';
 import { leftNames, watchLooks } from '../../src/domain/testing/looks-in-one-turn.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { codeOf } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { whileOpen } from '../../src/driver-contract/while-open.ts';
@@ -295,17 +296,45 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     for (const server of [without, early]) expect(secretsIn(server)).toEqual([]);
   });
 
-  it('that does not tell upper from lower case is not mounted', async () => {
-    const folding = await startHostile({
-      reply: (verb, place) =>
-        verb === 'MKD' ? '257 made' : verb === 'MLST' && /WHARF/.test(place) ? '250-it is\r\n type=dir; x\r\n250 End' : undefined,
-    });
-    expect((await refusalOf(openFtp(itemsOf(folding))))[0]).toBe('FAILED_PRECONDITION');
-    const listed = await startHostile({
-      data: () => [fact('file'), fact('name')],
-      reply: (verb, place) => (verb === 'MLST' && place.endsWith('/FILE') ? '250-it is\r\n type=file; x\r\n250 End' : undefined),
-    });
-    expect((await refusalOf(openFtp(itemsOf(listed))))[0]).toBe('FAILED_PRECONDITION');
+  it.each<[string, (name: string) => string, string, string]>([
+    ['upper from lower case', (name) => name.toLowerCase(), 'name', 'no'],
+    ['NFC from NFD', (name) => name.normalize('NFC'), 'caf\u00e9', '\u00fc'],
+    ['NFD from NFC, and names beyond ASCII are few', (name) => name.normalize('NFD'), 'cafe\u0301', 'u\u0308'],
+  ])('that does not tell %s is not mounted', async (_what, fold, name, other) => {
+    const bytes = (text: string) => Buffer.from(text).toString('latin1');
+    const text = (place: string) => Buffer.from(place, 'latin1').toString();
+    const openOn = async (takesFolders: boolean, isFolded: boolean) => {
+      const there = new Set<string>(['/root', ...[name, other].map((each) => `/root/${each}`)]);
+      const folded = (place: string) => (isFolded ? fold(text(place)) : text(place));
+      const server = await startHostile({
+        data: () => [...Array.from({ length: 20 }, (_, index) => fact(`${index}`)), fact('file'), fact(bytes(name)), fact(bytes(other))],
+        reply(verb, place) {
+          if (verb === 'MKD' && takesFolders) there.add(text(place));
+          if (verb === 'RMD') there.delete(text(place));
+          if (verb === 'MLST')
+            return [...there].some((each) => folded(bytes(each)) === folded(place)) ? '250-it is\r\n type=dir; x\r\n250 End' : '550 no';
+          return verb === 'MKD' && takesFolders ? '257 made' : undefined;
+        },
+      });
+      return { opened: await codeOf(openFtp(itemsOf(server))), left: [...there].filter((each) => each.includes('.wharf')) };
+    };
+    for (const takesFolders of [true, false]) {
+      expect(await openOn(takesFolders, true)).toEqual({ opened: 'FAILED_PRECONDITION', left: [] });
+      expect(await openOn(takesFolders, false)).toEqual({ opened: 'done', left: [] });
+    }
+  });
+
+  it.each([
+    ['utf-8', ['MKD', 'MLST', 'MLST', 'RMD']],
+    ['windows-1252', ['MKD', 'MLST', 'RMD']],
+    ['shift_jis', ['MKD', 'MLST', 'RMD']],
+  ])('is tried with one folder, whatever its character set says: %s', async (encoding, tried) => {
+    const server = await startHostile({ reply: (verb) => (verb === 'MKD' ? '257 made' : undefined) });
+    await openFtp({ ...itemsOf(server), encoding });
+    const verbs = server.commands
+      .filter((line) => line.includes('/root/.wharf-tmp-') || line.includes('WHARF'))
+      .map((line) => line.split(' ')[0]);
+    expect(verbs).toEqual(tried);
   });
 
   it('that takes only some connections is asked for no more, and serves all the same', async () => {
@@ -476,6 +505,36 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       'DELE /root/folder/two',
       'RMD /root/folder',
     ]);
+  });
+
+  it('that calls a link a folder keeps what it leads to when the folder with the link is removed', async () => {
+    const folder = (name: string) => Buffer.from(`type=dir;size=0; ${name}\r\n`);
+    const content = new Map([
+      ['/root/victim', [folder('link'), folder('real')]],
+      ['/root/victim/link', [Buffer.from('type=file;size=1; of others\r\n')]],
+      ['/root/victim/real', [Buffer.from('type=file;size=1; own\r\n')]],
+    ]);
+    const server = await startHostile({
+      reply: (verb, place) =>
+        content.has(place) && verb === 'MLST'
+          ? '250-it is\r\n type=dir; x\r\n250 End'
+          : verb === 'DELE' && content.has(place) && place !== '/root/victim/link'
+            ? '550 a folder'
+            : undefined,
+      data: (verb, place) => (verb === 'MLSD' ? (content.get(place) ?? []) : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const steps: number[] = [];
+    await driver.remove(mpath('/victim'), { recursive: true, beforeStep: async (removed) => void steps.push(removed) });
+    expect(server.commands.filter((line) => /^(?:DELE|RMD) /.test(line))).toEqual([
+      'DELE /root/victim',
+      'DELE /root/victim/link',
+      'DELE /root/victim/real',
+      'DELE /root/victim/real/own',
+      'RMD /root/victim/real',
+      'RMD /root/victim',
+    ]);
+    expect(steps).toEqual([0, 1, 1, 2]);
   });
 
   it.each(['less', 'more'])('that keeps %s than it was sent has not taken a file', async (what) => {

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createGate, createPace, ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
@@ -149,7 +148,7 @@ export class FtpDriver implements StorageDriver {
           if ((await orRefused(session.ask('CWD', settings.rootPlace))) === undefined) {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
           }
-          await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), listingRoom, signal);
+          await refuseFolding(session, settings, root, listingRoom, signal);
           const driver = new FtpDriver({ settings, calls, pool, changes, temps: files, root, room: listingRoom }, session.features);
           calls.track(driver.#sweepRoot());
           return driver;
@@ -461,6 +460,11 @@ export class FtpDriver implements StorageDriver {
       waiting.take(folders.reduce((sum, name) => sum + FOLDER_BYTES + 2 * name.length, 0));
       for (const name of folders) {
         const inner = childPlace(place, name);
+        await beforeStep?.(count.removed);
+        if (await this.#removeLink(inner, signal)) {
+          count.removed += 1;
+          continue;
+        }
         await this.#removeContent(inner, removal, count);
         await remove('RMD', inner);
       }
@@ -469,10 +473,16 @@ export class FtpDriver implements StorageDriver {
     }
   }
 
+  /** Many servers call a link to a folder a folder: it is removed as a file is, and never entered. @returns false: it is a folder, as far as the server tells */
+  async #removeLink(place: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#with('names', signal, (session) => orRefused(session.ask('DELE', place)))) !== undefined;
+  }
+
   /** One after the other: nobody waits for it. */
   async #removeDoomed(place: string): Promise<void> {
     await this.#dooming.run(() =>
       this.#calls.run({}, async ({ signal }) => {
+        if (await this.#removeLink(place, signal)) return;
         await this.#removeAllIn(place, { signal });
         await this.#with('names', signal, (session) => session.ask('RMD', place));
       }),

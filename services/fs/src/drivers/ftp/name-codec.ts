@@ -7,6 +7,8 @@ export interface NameCodec {
   readonly isUtf8: boolean;
   /** @throws AppError INVALID_ARGUMENT: the character set has no such name, or a command cannot say it */
   toBytes(name: string): Buffer;
+  /** Whether it has that name. */
+  canSay(name: string): boolean;
   /** Undefined for bytes that no name of ours leads back to. */
   fromBytes(bytes: string): string | undefined;
 }
@@ -21,13 +23,18 @@ export function nameCodec(encoding: string): NameCodec {
   const encode = (text: string) => iconv.encode(text, encoding, { addBOM: false });
   const decode = (bytes: Buffer) => iconv.decode(bytes, encoding, { stripBOM: false });
   if (encode('/').toString('latin1') !== '/') throw new AppError('INVALID_ARGUMENT', `encoding ${encoding} cannot be used for paths`);
+  const sayable = (name: string) => {
+    const bytes = encode(name);
+    return decode(bytes) === name && !UNSAYABLE.some((byte) => bytes.includes(byte)) ? bytes : undefined;
+  };
   return {
     isUtf8: /^utf-?8$/i.test(encoding),
     toBytes(name) {
-      const bytes = encode(name);
-      if (decode(bytes) !== name || UNSAYABLE.some((byte) => bytes.includes(byte))) throw storageError('INVALID_ARGUMENT');
+      const bytes = sayable(name);
+      if (bytes === undefined) throw storageError('INVALID_ARGUMENT');
       return bytes;
     },
+    canSay: (name) => sayable(name) !== undefined,
     fromBytes(text) {
       const bytes = Buffer.from(text, 'latin1');
       const name = decode(bytes);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
-import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import { foldsCase } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
@@ -34,6 +34,7 @@ import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
+import { foldsKeys } from './folds-keys.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
 import { KnownFolders } from './known-folders.ts';
 import { ListedTree } from './list-tree.ts';
@@ -122,7 +123,11 @@ export class S3Driver implements StorageDriver {
           ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
           : error;
       });
-      const isExclusive = await createsExclusively(settings, client, storageId === 0, { signal });
+      const [isExclusive, folds] = await Promise.all([
+        createsExclusively(settings, client, storageId === 0, { signal }),
+        foldsKeys(client, settings.keyPrefix, { signal }),
+      ]);
+      if (folds) throw foldsCase();
       const driver = new S3Driver(settings, client, isExclusive, copies, listingRoom);
       driver.#sweep().catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
@@ -661,34 +666,28 @@ export class S3Driver implements StorageDriver {
 
 /**
  * Whether the store refuses to make an object that is there. Tried with the one that keeps the root: it is empty and hidden, so it may be made, and
- * made again. It also tells whether the store knows keys by their own spelling only.
+ * made again.
  *
  * @param leavesNothing for a storage that is only tried
- * @throws AppError FAILED_PRECONDITION: it does not tell `A` from `a`
  */
 async function createsExclusively(settings: S3Settings, client: S3Client, leavesNothing: boolean, options: CallOptions): Promise<boolean> {
   const key = createKeys(settings).placeholderKey(settings.keyPrefix);
-  let folds = false;
   const make = (isNew: boolean) => client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, isNew, options);
   try {
     const there = await client.findHead(key, options);
     if (there && there.sizeBytes > 0) return false;
     if (!there) await make(false);
-    const other = otherCase(key.slice(settings.keyPrefix.length));
-    const spelled = other === undefined ? undefined : await client.findHead(settings.keyPrefix + other, options);
-    folds = spelled !== undefined && isSame(await client.findHead(key, options), spelled);
     const isRefused = await make(true).then(
       () => false,
       (error: unknown) => AppError.is(error, 'STALE_VERSION'),
     );
     if (!there && leavesNothing) await client.delete(key, options);
-    if (!folds) return isRefused;
+    return isRefused;
   } catch {
     throwIfAborted(options.signal);
     // Whoever may not write finds out with the first write.
-    if (!folds) return false;
+    return false;
   }
-  throw foldsCase();
 }
 
 /**

@@ -420,21 +420,44 @@ it('a page whose ETags or elements have no end is refused', async () => {
   }
 });
 
-it('a store that does not tell upper from lower case is not mounted, for path rules would not hold', async () => {
-  const opened = async (folds: boolean) => {
-    const server = await startHttpServer(async (request, response) => {
-      const isThere = folds ? request.url?.toLowerCase() === '/b/.wharf' : request.url === '/b/.wharf';
-      if (request.method === 'GET') return void response.end(EMPTY);
-      if (request.method === 'HEAD') return void response.writeHead(isThere ? 200 : 404, { ...HEAD, 'Content-Length': 0 }).end();
-      response.writeHead(request.headers['if-none-match'] === '*' ? 412 : 200, HEAD).end();
-    });
-    onTestFinished(() => server.stop());
-    const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
-    const driver = await s3Driver.open(JSON.stringify(addition), { egress: testEgress() });
-    await driver.close();
-  };
-  await opened(false);
-  expect((await failure(opened(true)))?.message).toContain('does not tell upper from lower case');
+describe.each([
+  ['upper from lower case', (key: string) => key.toLowerCase(), 'name'],
+  ['NFC from NFD', (key: string) => key.normalize('NFC'), 'caf\u00e9'],
+  ['NFC from NFD, as names that are there in NFD show', (key: string) => key.normalize('NFC'), 'cafe\u0301'],
+])('a store that does not tell %s', (_what, fold, name) => {
+  it.each([true, false])('is not mounted, for path rules would not hold: one that takes writes %s', async (takesWrites) => {
+    const opened = async (folds: boolean) => {
+      const [there, asked] = [new Set([name]), [] as string[]];
+      const server = await startHttpServer(async (request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
+        const key = decodeURIComponent(pathname.slice('/b/'.length));
+        const isThere = [...there].some((each) => (folds ? fold(each) === fold(key) : each === key));
+        if (request.method === 'GET' && searchParams.get('prefix') === '')
+          return void response.end(listing([...there].map(encodeURIComponent)));
+        if (request.method === 'GET') return void response.end(EMPTY);
+        asked.push(`${request.method} ${key}`);
+        if (request.method === 'HEAD') return void response.writeHead(isThere ? 200 : 404, { ...HEAD, 'Content-Length': 0 }).end();
+        if (!takesWrites) return void response.writeHead(403).end();
+        if (request.method === 'DELETE') there.delete(key);
+        else if (isThere && request.headers['if-none-match'] === '*') return void response.writeHead(412).end();
+        else there.add(key);
+        response.writeHead(request.method === 'DELETE' ? 204 : 200, HEAD).end();
+      });
+      onTestFinished(() => server.stop());
+      const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
+      const opening = s3Driver.open(JSON.stringify(addition), { egress: testEgress() }).then((driver) => driver.close());
+      const refusal = await opening.then(
+        () => 'opened',
+        (error: Error) => error.message,
+      );
+      return { refusal, asked, left: [...there].filter((key) => key.includes('wharf')) };
+    };
+    const { refusal, asked, left } = await opened(false);
+    expect([refusal, left]).toEqual(['opened', []]);
+    expect(asked.length).toBeLessThanOrEqual(9);
+    const folding = await opened(true);
+    expect([folding.refusal, folding.left]).toEqual([expect.stringContaining('does not tell upper from lower case'), []]);
+  });
 });
 
 it('what is above a folder or a file is looked for in few requests, however deep it is', async () => {
