@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, withoutEnd } from '@wharf/pace';
 import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
-import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { drain, emptyContent, openEndContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -139,8 +139,16 @@ export class SameApiDriver implements StorageDriver {
         const there = await this.#get(path, { signal: until });
         if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
         const entry = toEntry(nameAt(path), there);
-        const { start, end } = resolveRange(range, there.sizeBytes);
+        // It is also what the family says of a size that nobody knows.
+        const isSized = there.sizeBytes > 0;
+        const { start, end } = resolveRange(range, isSized ? there.sizeBytes : Number.POSITIVE_INFINITY);
         if (start === end) return emptyContent(entry, { signal: until });
+        if (!isSized) {
+          const content = await this.#readUnsized(entry, there, { start, end }, until);
+          if (content) return content;
+          if (look === MAX_LOOKS) throw badAnswer('another file than it names');
+          continue;
+        }
         const isToEnd = end === there.sizeBytes;
         const body = await this.#client.download(there, start, isToEnd ? undefined : end, { signal: until });
         if (body.sizeBytes === there.sizeBytes && isDated(body.answer.headers['last-modified'], there)) {
@@ -297,6 +305,30 @@ export class SameApiDriver implements StorageDriver {
   async close(): Promise<void> {
     await this.#calls.close();
     this.#client.close();
+  }
+
+  /**
+   * A file of which the gateway says that it is empty, as it does of one whose size it does not know: what comes tells.
+   *
+   * @returns undefined: it was replaced in between
+   */
+  async #readUnsized(
+    entry: Entry,
+    there: RemoteDetail,
+    { start, end }: { readonly start: number; readonly end: number },
+    signal: AbortSignal,
+  ): Promise<FileContent | undefined> {
+    // An empty file has no range.
+    const body = await this.#client.download(there, start, start === 0 || end === Number.POSITIVE_INFINITY ? undefined : end, { signal });
+    const { answer, sizeBytes } = body;
+    if (sizeBytes === 0) {
+      await drain(answer, signal);
+      return emptyContent(entry, { signal });
+    }
+    if (isDated(answer.headers['last-modified'], there))
+      return openEndContent({ ...entry, sizeBytes: undefined }, answer, end - start, { signal });
+    answer.destroy();
+    return undefined;
   }
 
   /**
@@ -504,10 +536,10 @@ function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): b
   );
 }
 
-/** Whether the head of a content is of the file that was named; one that has no date may be. */
+/** Whether the head of a content is of the file that was named; one that has no date may be, and so may any where the gateway knows none. */
 function isDated(lastModified: string | undefined, { modifiedAt }: RemoteEntry): boolean {
   const ms = Date.parse(lastModified ?? '');
-  return Number.isNaN(ms) || Math.abs(ms - modifiedAt.getTime()) < 1000;
+  return Number.isNaN(ms) || modifiedAt.getTime() === 0 || Math.abs(ms - modifiedAt.getTime()) < 1000;
 }
 
 /** The family's signatures say at their end when they do, in seconds; 0: never. */

@@ -506,3 +506,30 @@ it.each([
   onTestFinished(() => driver.close());
   expect(await namesIn(driver, '/')).toEqual(places.get('/'));
 });
+
+it.each<[string, string, object, { offsetBytes: number; lengthBytes?: number } | undefined, string]>([
+  ['that tells its length', 'hello', { 'Content-Length': 5 }, undefined, 'hello'],
+  ['that tells none', 'hello', {}, undefined, 'hello'],
+  ['of another date than the gateway knows', 'hello', { 'Last-Modified': 'Sun, 01 Nov 2026 19:00:00 GMT' }, undefined, 'hello'],
+  ['from its start', 'hello', {}, { offsetBytes: 0, lengthBytes: 3 }, 'hel'],
+  ['from within', 'hello', { 'Content-Length': 5 }, { offsetBytes: 1, lengthBytes: 3 }, 'ell'],
+  ['that is empty', '', { 'Content-Length': 0 }, undefined, ''],
+])('a file whose size the gateway does not know is read: %s', async (_, body, headers, range, expected) => {
+  const { driver } = await openOn((request, response) => {
+    const raw_url = `http://${request.headers.host}/p/file`;
+    if (isApi(request)) return say(response, { ...entry('file', { size: 0, modified: '1970-01-01T00:00:00Z' }), raw_url });
+    response.writeHead(200, { ...headers }).end(body);
+  });
+  expect(await read(driver, range)).toBe(expected);
+  const { entry: opened } = await driver.read(at('/file'));
+  expect(opened.sizeBytes).toBe(body === '' ? 0 : undefined);
+});
+
+it('a file whose size the gateway does not know, and that breaks off, is not taken for whole', async () => {
+  const { driver } = await openOn((request, response) => {
+    const raw_url = `http://${request.headers.host}/p/file`;
+    if (isApi(request)) return say(response, { ...entry('file', { size: 0 }), raw_url });
+    response.writeHead(200).write('hel', () => response.destroy());
+  });
+  await expect(failure(read(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
