@@ -9,7 +9,7 @@ import { badAnswer, largeThumbnail, storageError, throwIfAborted } from '../../d
 import type { SameApiSettings } from './config.ts';
 import { type RemoteDetail, type RemoteEntry, readDetail, readEntry } from './entries.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
+import { isNoStorage, noStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 /** Of whom the other gateway takes us for. */
 export interface Self {
@@ -163,9 +163,13 @@ export class GatewayClient {
     await this.#change('/api/fs/mkdir', { path: this.#there(path) }, signal);
   }
 
-  /** With all it holds. Nothing there is success. */
+  /** With all it holds. Nothing there is success. @throws AppError FAILED_PRECONDITION: no storage is there now */
   async remove(folder: string, name: string, { signal }: CallOptions): Promise<void> {
-    await this.#change('/api/fs/remove', { dir: this.#there(folder), names: [name] }, signal);
+    try {
+      await this.#change('/api/fs/remove', { dir: this.#there(folder), names: [name] }, signal);
+    } catch (error) {
+      throw isNoStorage(error) ? noStorage() : error;
+    }
   }
 
   /** Gives an entry another name in its folder. */

@@ -31,6 +31,7 @@ import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
 import type { RemoteDetail, RemoteEntry } from './entries.ts';
+import { isNoStorage, noStorage } from './errors.ts';
 import { FarNames, isFarName, isFarPath } from './far-names.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { openSession } from './session.ts';
@@ -253,7 +254,7 @@ export class SameApiDriver implements StorageDriver {
     const name = baseName(path);
     if (name === undefined) throw storageError('INVALID_ARGUMENT');
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
-      const there = await this.#get(path, call);
+      const there = await this.#getDoomed(path, call);
       requireUnchanged(onlyIf, toEntry(name, there));
       const { isDirectory } = there;
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
@@ -500,6 +501,18 @@ export class SameApiDriver implements StorageDriver {
     const there = await this.#client.find(path, call);
     if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
     return there;
+  }
+
+  /** What is to be removed. @throws AppError ENTRY_NOT_FOUND | FAILED_PRECONDITION: its storage is not there, which says nothing of the entry */
+  async #getDoomed(path: MountPath, call: CallOptions): Promise<RemoteDetail> {
+    try {
+      return await this.#client.get(path, call);
+    } catch (error) {
+      if (AppError.is(error, 'NOT_A_DIRECTORY')) throw storageError('ENTRY_NOT_FOUND', error);
+      // A folder that mounts alone make has no storage either, and is there.
+      if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
+      throw error;
+    }
   }
 
   /** Removes what is ours. What stays is found by a listing once this process has ended. */

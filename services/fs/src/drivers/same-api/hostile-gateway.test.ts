@@ -533,3 +533,27 @@ it('a file whose size the gateway does not know, and that breaks off, is not tak
   });
   await expect(failure(read(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
+
+it.each([
+  ['before it is looked at', () => true],
+  ['after it was looked at', (url: string) => url === '/api/fs/remove'],
+])('nothing counts as removed where the gateway has no storage: it may be disabled (%s)', async (_, isDisabled) => {
+  const { driver } = await openOn(async (request, response) => {
+    const { path } = JSON.parse(await text(request)) as { path?: string };
+    if (path === '/') return say(response, ROOT);
+    if (isDisabled(request.url ?? '')) return say(response, null, 500, 'failed get storage: storage not found; rawPath: /x');
+    say(response, { ...entry('file'), raw_url: '', provider: 'Local' });
+  });
+  const disabled = { code: 'FAILED_PRECONDITION', message: expect.stringContaining('disabled') };
+  await expect(failure(driver.remove(at('/disk/file'), { recursive: true }))).resolves.toMatchObject(disabled);
+});
+
+it('beside the storages of a gateway nothing is there, and nothing to remove', async () => {
+  const { driver } = await openOn(async (request, response) => {
+    const { path } = JSON.parse(await text(request)) as { path?: string };
+    if (path === '/') return say(response, ROOT);
+    say(response, null, 500, 'failed get storage: storage not found; rawPath: /x');
+  });
+  await expect(failure(driver.stat(at('/none')))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+  await expect(failure(driver.remove(at('/none'), { recursive: true }))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+});
