@@ -471,14 +471,15 @@ it('a guest is let in where the gateway says so alone', async () => {
   await open('true');
 });
 
+const inCase = (name: string) => name.toLowerCase();
+const inForm = (name: string) => name.normalize('NFC');
 it.each([
-  ['in the folder that is shown', '/'],
-  ['in a storage of it', '/disk'],
-])('a gateway that takes A for a is not mounted, as rules would not hold: %s', async (_where, folder) => {
-  const places = new Map([
-    ['/', folder === '/' ? ['Secret', 'notes'] : ['disk']],
-    ...(folder === '/' ? [] : [[folder, ['Secret', 'notes']] as const]),
-  ]);
+  ['A for a, in the folder that is shown', '/', inCase, ['Secret', 'notes']],
+  ['A for a, in a storage of it', '/disk', inCase, ['Secret', 'notes']],
+  ['NFC for NFD', '/', inForm, ['a', 'b', 'c', 'd', 'e', 'caf\u00e9']],
+  ['NFD for NFC, in a storage of it', '/disk', inForm, ['cafe\u0301']],
+])('a gateway that takes two names for one is not mounted, as rules would not hold: %s', async (_what, folder, foldName, names) => {
+  const places = new Map([['/', folder === '/' ? names : ['disk']], ...(folder === '/' ? [] : [[folder, names] as const])]);
   const paths = [...places].flatMap(([at, names]) => names.map((name) => `${at === '/' ? '' : at}/${name}`));
   const openAt = async (folds: boolean) => {
     const server = await startHttpServer(async (request, response) => {
@@ -489,8 +490,7 @@ it.each([
         return say(response, { content, total: content.length });
       }
       const isThere =
-        path === '/' ||
-        paths.some((each) => each === path || (folds && each.startsWith(folder) && each.toLowerCase() === path.toLowerCase()));
+        path === '/' || paths.some((each) => each === path || (folds && each.startsWith(folder) && foldName(each) === foldName(path)));
       // Storages of a gateway have the names that its admin gave them.
       if (isThere && (folder === '/' || path.startsWith(folder) || path === '/')) return say(response, ROOT);
       say(response, null, 500, 'object not found');

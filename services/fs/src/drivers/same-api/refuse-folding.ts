@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { childPath, isEntryName, MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -9,7 +10,7 @@ type Gateway = Pick<GatewayClient, 'list' | 'find'>;
 
 /** The root of a gateway is made of its storages: so many folders in the folder that is shown are looked at too. */
 const MAX_FOLDERS = 4;
-/** So many names of a folder are asked for in another spelling. */
+/** So many names of a folder are asked for in the other case, and so many with letters put together otherwise. */
 const MAX_ASKED = 4;
 /** A folder with more entries tells nothing: what has another spelling may be among those that were not read. */
 const MAX_NAMES = 10_000;
@@ -17,8 +18,8 @@ const MAX_NAMES = 10_000;
 const TRY_MS = 5_000;
 
 /**
- * Tries out, with names that are there, whether the gateway tells `A` from `a`: one that shows a disk of Windows or macOS may not. What cannot be listed
- * in time tells nothing.
+ * Tries out, with names that are there, whether the gateway tells `A` from `a`, and `\u00e9` from `e` with an accent of its own: one that shows a disk of
+ * Windows or macOS may not. What cannot be listed in time tells nothing.
  *
  * @throws AppError FAILED_PRECONDITION: it does not
  */
@@ -45,11 +46,24 @@ async function tryFolder(gateway: Gateway, folder: MountPath, signal: AbortSigna
       if (isDirectory && folders.length < MAX_FOLDERS) folders.push(childPath(folder, name));
       if (names.size > MAX_NAMES) return told;
     }
-    const others = [...names].map(otherCase).filter((name) => name !== undefined && isEntryName(name) && !names.has(name));
-    for (const other of others.slice(0, MAX_ASKED))
-      if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
+    const pace = createPace(signal);
+    for (const spelled of [inOtherCase, inOtherForm]) {
+      let asked = 0;
+      for (const name of names) {
+        if (asked >= MAX_ASKED) break;
+        await pace.step();
+        for (const other of spelled(name).filter((spelling) => isEntryName(spelling) && !names.has(spelling))) {
+          asked += 1;
+          if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
+        }
+      }
+    }
   } catch (error) {
     if (!AppError.is(error)) throw error;
   }
   return told;
 }
+
+const inOtherCase = (name: string) => [otherCase(name) ?? name];
+/** With accents put together with their letters, and apart from them. */
+const inOtherForm = (name: string) => [name.normalize('NFC'), name.normalize('NFD')];
