@@ -172,6 +172,22 @@ export class GatewayClient {
     }
   }
 
+  /**
+   * Of a Wharf: a folder goes only if it is empty, which the gateway decides, as its listings do not show all. Another call, not another field: who does not know
+   * it removes nothing.
+   *
+   * @throws AppError DIRECTORY_NOT_EMPTY, also where an earlier Wharf cannot tell | FAILED_PRECONDITION: no storage is there now
+   */
+  async removeIfEmpty(folder: string, name: string, { signal }: CallOptions): Promise<void> {
+    try {
+      await this.#change('/api/fs/remove_if_empty', { dir: this.#there(folder), names: [name] }, signal);
+    } catch (error) {
+      if (isNoStorage(error)) throw noStorage();
+      // What is not there is success: it is the call that is not.
+      throw AppError.is(error, 'ENTRY_NOT_FOUND') ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    }
+  }
+
   /** Gives an entry another name in its folder. */
   async rename(path: string, name: string, overwrite: boolean, { signal }: CallOptions): Promise<void> {
     await this.#change('/api/fs/rename', { path: this.#there(path), name, overwrite }, signal);

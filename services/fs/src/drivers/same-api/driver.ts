@@ -265,7 +265,12 @@ export class SameApiDriver implements StorageDriver {
         const left = await this.#client.find(path, {});
         return left && said(left);
       };
-      await removeReally(said(there), () => this.#client.remove(parentPath(path), name, recursive ? call : {}), find);
+      const parent = parentPath(path);
+      const removed = () =>
+        isDirectory && !recursive && this.#isWharf
+          ? this.#client.removeIfEmpty(parent, name, {})
+          : this.#client.remove(parent, name, recursive ? call : {});
+      await removeReally(said(there), removed, find);
     });
   }
 

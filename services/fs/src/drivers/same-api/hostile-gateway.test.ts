@@ -557,3 +557,25 @@ it('beside the storages of a gateway nothing is there, and nothing to remove', a
   await expect(failure(driver.stat(at('/none')))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
   await expect(failure(driver.remove(at('/none'), { recursive: true }))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
 });
+
+it.each([
+  ['has the call', 500, 'DIRECTORY_NOT_EMPTY'],
+  ['is an earlier one', 404, 'RECORD_NOT_FOUND'],
+])('a folder that a Wharf lists as empty goes only if that Wharf says so: one that %s', async (_, code, name) => {
+  const changes: unknown[] = [];
+  const server = await startHttpServer(async (request, response) => {
+    response.setHeader('X-Wharf-Installation', '0'.repeat(32));
+    if (request.url === '/api/me') return say(response, { username: 'u', role: 0 });
+    if (request.url === '/api/fs/list') return say(response, { content: [], total: 0 });
+    if (request.url === '/api/fs/get') return say(response, ROOT);
+    changes.push(request.url, JSON.parse(await text(request)));
+    response.setHeader('X-Error-Code', name);
+    say(response, null, code, 'no');
+  });
+  onTestFinished(() => server.stop());
+  const driver = await openListDriver.open(JSON.stringify({ url: server.url, token: SECRET, root_folder_path: '/r' }), testSurroundings());
+  onTestFinished(() => driver.close());
+  const removal = (driver as Required<StorageDriver>).remove(at('/folder'), { recursive: false });
+  await expect(failure(removal)).resolves.toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+  expect(changes).toEqual(['/api/fs/remove_if_empty', { dir: '/r', names: ['folder'] }]);
+});
