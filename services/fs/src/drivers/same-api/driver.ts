@@ -194,6 +194,7 @@ export class SameApiDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
     return this.#calls.run(options, async (call) => {
+      await this.#requireRoot(call);
       // An answer may come before the end of the content.
       const answered = new AbortController();
       const signal = AbortSignal.any([call.signal, answered.signal]);
@@ -241,6 +242,7 @@ export class SameApiDriver implements StorageDriver {
       const there = await this.#client.find(path, call);
       if (there && !there.isDirectory) throw storageError('ENTRY_EXISTS');
       if (there) return toEntry(nameAt(path), there);
+      await this.#requireRoot(call);
       await call.stillWanted();
       await this.#client.makeFolder(path, call);
       const made = await this.#get(path, {});
@@ -513,11 +515,23 @@ export class SameApiDriver implements StorageDriver {
     try {
       return await this.#client.get(path, call);
     } catch (error) {
-      if (AppError.is(error, 'NOT_A_DIRECTORY')) throw storageError('ENTRY_NOT_FOUND', error);
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+      await this.#requireRoot(call);
       // A folder that mounts alone make has no storage either, and is there.
       if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
-      throw error;
+      throw storageError('ENTRY_NOT_FOUND', error);
     }
+  }
+
+  /**
+   * A gateway makes what is missing above a new entry, and has what is not there for removed. While the folder that is shown is away itself, as on a disk that is not
+   * mounted there, neither counts: it would not be seen once that folder is back.
+   *
+   * @throws AppError STORAGE_UNAVAILABLE
+   */
+  async #requireRoot(call: CallOptions): Promise<void> {
+    if ((await this.#client.find(MOUNT_ROOT, call)) === undefined)
+      throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
   }
 
   /** Removes what is ours. What stays is found by a listing once this process has ended. */
