@@ -181,6 +181,7 @@ const fileCases: EnvelopeCase[] = [
     message: 'delete root folder is not allowed',
   },
   { as: 'admin', call: 'POST /api/fs/remove', body: { dir: '{folder}', names: ['missing'] }, code: 200, message: 'success' },
+  { as: 'user', call: 'POST /api/fs/remove_if_empty', body: { dir: '{folder}', names: ['a.txt'] }, ...DENIED },
   { as: 'user', call: 'POST /api/fs/remove_empty_directory', body: { src_dir: '{folder}' }, ...DENIED },
   {
     as: 'user',

@@ -186,6 +186,19 @@ const ROWS: Readonly<Record<string, Row>> = {
   ]),
   'remove of no names': row(['f'], 'remove', (at) => ({ dir: at(''), names: [] }), failed(400, 'Empty file names')),
   'remove of what climbs': row(['d/f', 'g'], 'remove', (at) => ({ dir: at('d'), names: ['../g'] }), DONE),
+  'remove_if_empty, with one that is not there': row(
+    ['d/', 'g', 'h'],
+    'remove_if_empty',
+    (at) => ({ dir: at(''), names: ['d', 'none', 'g'] }),
+    DONE,
+    ['h'],
+  ),
+  'remove_if_empty of a folder that is not': row(
+    ['d/e/f'],
+    'remove_if_empty',
+    (at) => ({ dir: at(''), names: ['d'] }),
+    failed(500, 'the folder is not empty'),
+  ),
   remove_empty_directory: row(['d/1/2/', 'd/3/f', 'd/4/', 'e/'], 'remove_empty_directory', (at) => ({ src_dir: at('d') }), DONE, [
     'd/3/f',
     'e/',
@@ -204,6 +217,7 @@ const BITS: readonly (readonly [number, string, (at: (path: string) => string) =
   [PERMISSION.move, 'recursive_move', (at) => ({ src_dir: at(''), dst_dir: at('d') })],
   [PERMISSION.copy, 'copy', (at) => ({ src_dir: at(''), dst_dir: at('d'), names: ['f'] })],
   [PERMISSION.remove, 'remove', (at) => ({ dir: at(''), names: ['f'] })],
+  [PERMISSION.remove, 'remove_if_empty', (at) => ({ dir: at(''), names: ['f'] })],
   [PERMISSION.remove, 'remove_empty_directory', (at) => ({ src_dir: at('') })],
 ];
 

@@ -206,6 +206,7 @@ export interface Operations {
   '/api/fs/regex_rename': { input: { src_dir?: string; src_name_regex?: string; new_name_regex?: string }; answer: null };
   '/api/fs/remove': { input: { dir?: string; names?: readonly (string)[] }; answer: null };
   '/api/fs/remove_empty_directory': { input: { src_dir?: string }; answer: null };
+  '/api/fs/remove_if_empty': { input: { dir?: string; names?: readonly (string)[] }; answer: null };
   '/api/fs/rename': { input: { path?: string; name?: string; overwrite?: boolean }; answer: null };
   '/api/fs/search': { input: { parent?: string; keywords?: string; scope?: number; page?: number; per_page?: number; password?: string; in_folder?: boolean }; answer: { content: readonly ({ parent: string; name: string; is_dir: boolean; size: number; type: number })[]; total: number } };
   '/api/fs/torrent/generate': { input: Record<string, never>; answer: null };

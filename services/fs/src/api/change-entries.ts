@@ -11,6 +11,8 @@ import type {
   RemoveEmptyDirectoriesResponse,
   RemoveEntriesRequest,
   RemoveEntriesResponse,
+  RemoveIfEmptyRequest,
+  RemoveIfEmptyResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import type { WireTask } from '@wharf/task-engine';
@@ -58,6 +60,14 @@ export const removeEntriesHandler =
   (context: FsContext) =>
   async (request: RemoveEntriesRequest, call: Call): Promise<RemoveEntriesResponse> => {
     await removeEntries(await beginOperation(context, call), request, (begun) => context.tasks.queueRemovals(begun, creatorOf(call)));
+    return {};
+  };
+
+/** fs/remove_if_empty. */
+export const removeIfEmptyHandler =
+  (context: FsContext) =>
+  async (request: RemoveIfEmptyRequest, call: Call): Promise<RemoveIfEmptyResponse> => {
+    await removeEntries(await beginOperation(context, call), { ...request, onlyEmpty: true });
     return {};
   };
 

@@ -13,6 +13,7 @@ import {
   recursiveMoveHandler,
   removeEmptyDirectoriesHandler,
   removeEntriesHandler,
+  removeIfEmptyHandler,
 } from './change-entries.ts';
 import { explainAccessHandler } from './explain-access.ts';
 import { getEntryHandler } from './get-entry.ts';
@@ -57,6 +58,7 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     recursiveMove: forUsers(recursiveMoveHandler(context)),
     copyEntries: forUsers(copyEntriesHandler(context)),
     removeEntries: forUsers(removeEntriesHandler(context)),
+    removeIfEmpty: forUsers(removeIfEmptyHandler(context)),
     removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
     listDrivers: forAdmins(listDriversHandler(registry)),
     listDriverOptions: forAdmins(listDriverOptionsHandler(registry, tests)),

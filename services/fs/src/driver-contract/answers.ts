@@ -55,6 +55,30 @@ export function rangeContent(entry: Entry, { answer, start, end }: AnsweredRange
   };
 }
 
+/** The same of a file whose size nobody knows: it ends where its answer does, or after so many bytes. */
+export function openEndContent(entry: Entry, answer: Answer, maxBytes: number, { signal }: CallOptions): FileContent {
+  // A content that nobody iterates holds its connection too.
+  const stop = () => void answer.destroy(new Error('stopped'));
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  return {
+    entry,
+    async *[Symbol.asyncIterator]() {
+      let missing = maxBytes;
+      try {
+        for await (const piece of boundedBody(answer, signal)) {
+          const wanted = piece.subarray(0, Math.min(piece.byteLength, missing));
+          missing -= wanted.byteLength;
+          if (wanted.byteLength > 0) yield wanted;
+          if (missing === 0) return;
+        }
+      } finally {
+        signal?.removeEventListener('abort', stop);
+      }
+    },
+  };
+}
+
 export function emptyContent(entry: Entry, { signal }: CallOptions): FileContent {
   return {
     entry,

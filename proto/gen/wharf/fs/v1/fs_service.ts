@@ -251,6 +251,14 @@ export interface RemoveEntriesRequest {
 export interface RemoveEntriesResponse {
 }
 
+export interface RemoveIfEmptyRequest {
+  dir: string;
+  names: string[];
+}
+
+export interface RemoveIfEmptyResponse {
+}
+
 export interface RemoveEmptyDirectoriesRequest {
   src_dir: string;
 }
@@ -3267,6 +3275,116 @@ export const RemoveEntriesResponse: MessageFns<RemoveEntriesResponse> = {
   },
 };
 
+function createBaseRemoveIfEmptyRequest(): RemoveIfEmptyRequest {
+  return { dir: "", names: [] };
+}
+
+export const RemoveIfEmptyRequest: MessageFns<RemoveIfEmptyRequest> = {
+  encode(message: RemoveIfEmptyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.dir !== "") {
+      writer.uint32(10).string(message.dir);
+    }
+    for (const v of message.names) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RemoveIfEmptyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRemoveIfEmptyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.dir = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RemoveIfEmptyRequest>): RemoveIfEmptyRequest {
+    return RemoveIfEmptyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RemoveIfEmptyRequest>): RemoveIfEmptyRequest {
+    const message = createBaseRemoveIfEmptyRequest();
+    message.dir = object.dir ?? "";
+    message.names = object.names?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseRemoveIfEmptyResponse(): RemoveIfEmptyResponse {
+  return {};
+}
+
+export const RemoveIfEmptyResponse: MessageFns<RemoveIfEmptyResponse> = {
+  encode(_: RemoveIfEmptyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RemoveIfEmptyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRemoveIfEmptyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RemoveIfEmptyResponse>): RemoveIfEmptyResponse {
+    return RemoveIfEmptyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RemoveIfEmptyResponse>): RemoveIfEmptyResponse {
+    const message = createBaseRemoveIfEmptyResponse();
+    return message;
+  },
+};
+
 function createBaseRemoveEmptyDirectoriesRequest(): RemoveEmptyDirectoriesRequest {
   return { src_dir: "" };
 }
@@ -6215,6 +6333,15 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /** The same, but a folder in which anything is, listed or not, is refused. */
+    removeIfEmpty: {
+      name: "RemoveIfEmpty",
+      requestType: RemoveIfEmptyRequest as typeof RemoveIfEmptyRequest,
+      requestStream: false,
+      responseType: RemoveIfEmptyResponse as typeof RemoveIfEmptyResponse,
+      responseStream: false,
+      options: {},
+    },
     /** Removes the empty folders below a folder. */
     removeEmptyDirectories: {
       name: "RemoveEmptyDirectories",
@@ -6408,6 +6535,11 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: RemoveEntriesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveEntriesResponse>>;
+  /** The same, but a folder in which anything is, listed or not, is refused. */
+  removeIfEmpty(
+    request: RemoveIfEmptyRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RemoveIfEmptyResponse>>;
   /** Removes the empty folders below a folder. */
   removeEmptyDirectories(
     request: RemoveEmptyDirectoriesRequest,
@@ -6545,6 +6677,11 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemoveEntriesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveEntriesResponse>;
+  /** The same, but a folder in which anything is, listed or not, is refused. */
+  removeIfEmpty(
+    request: DeepPartial<RemoveIfEmptyRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RemoveIfEmptyResponse>;
   /** Removes the empty folders below a folder. */
   removeEmptyDirectories(
     request: DeepPartial<RemoveEmptyDirectoriesRequest>,

@@ -114,6 +114,20 @@ export const fsWriteRoutes: readonly Route[] = [
   }),
   route({
     methods: ['POST'],
+    path: '/api/fs/remove_if_empty',
+    access: 'guest',
+    permission: 'delete',
+    summary: 'Removes entries of a folder as fs/remove does, but no folder in which anything is, listed or not.',
+    takes: 'body',
+    input: z.object({ dir: text(), names: names() }),
+    answer: nothingBack,
+    call: async ({ peers, options }, input) => {
+      await peers.fs.removeIfEmpty(input, options);
+      return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
     path: '/api/fs/remove_empty_directory',
     access: 'guest',
     permission: 'delete',

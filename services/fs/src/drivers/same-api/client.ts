@@ -9,7 +9,7 @@ import { badAnswer, largeThumbnail, storageError, throwIfAborted } from '../../d
 import type { SameApiSettings } from './config.ts';
 import { type RemoteDetail, type RemoteEntry, readDetail, readEntry } from './entries.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
+import { isNoStorage, noStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 /** Of whom the other gateway takes us for. */
 export interface Self {
@@ -163,9 +163,29 @@ export class GatewayClient {
     await this.#change('/api/fs/mkdir', { path: this.#there(path) }, signal);
   }
 
-  /** With all it holds. Nothing there is success. */
+  /** With all it holds. Nothing there is success. @throws AppError FAILED_PRECONDITION: no storage is there now */
   async remove(folder: string, name: string, { signal }: CallOptions): Promise<void> {
-    await this.#change('/api/fs/remove', { dir: this.#there(folder), names: [name] }, signal);
+    try {
+      await this.#change('/api/fs/remove', { dir: this.#there(folder), names: [name] }, signal);
+    } catch (error) {
+      throw isNoStorage(error) ? noStorage() : error;
+    }
+  }
+
+  /**
+   * Of a Wharf: a folder goes only if it is empty, which the gateway decides, as its listings do not show all. Another call, not another field: who does not know
+   * it removes nothing.
+   *
+   * @throws AppError DIRECTORY_NOT_EMPTY, also where an earlier Wharf cannot tell | FAILED_PRECONDITION: no storage is there now
+   */
+  async removeIfEmpty(folder: string, name: string, { signal }: CallOptions): Promise<void> {
+    try {
+      await this.#change('/api/fs/remove_if_empty', { dir: this.#there(folder), names: [name] }, signal);
+    } catch (error) {
+      if (isNoStorage(error)) throw noStorage();
+      // What is not there is success: it is the call that is not.
+      throw AppError.is(error, 'ENTRY_NOT_FOUND') ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    }
   }
 
   /** Gives an entry another name in its folder. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, withoutEnd } from '@wharf/pace';
 import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
-import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { drain, emptyContent, openEndContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -31,6 +31,7 @@ import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
 import type { RemoteDetail, RemoteEntry } from './entries.ts';
+import { isNoStorage, noStorage } from './errors.ts';
 import { FarNames, isFarName, isFarPath } from './far-names.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { openSession } from './session.ts';
@@ -139,8 +140,16 @@ export class SameApiDriver implements StorageDriver {
         const there = await this.#get(path, { signal: until });
         if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
         const entry = toEntry(nameAt(path), there);
-        const { start, end } = resolveRange(range, there.sizeBytes);
+        // It is also what the family says of a size that nobody knows.
+        const isSized = there.sizeBytes > 0;
+        const { start, end } = resolveRange(range, isSized ? there.sizeBytes : Number.POSITIVE_INFINITY);
         if (start === end) return emptyContent(entry, { signal: until });
+        if (!isSized) {
+          const content = await this.#readUnsized(entry, there, { start, end }, until);
+          if (content) return content;
+          if (look === MAX_LOOKS) throw badAnswer('another file than it names');
+          continue;
+        }
         const isToEnd = end === there.sizeBytes;
         const body = await this.#client.download(there, start, isToEnd ? undefined : end, { signal: until });
         if (body.sizeBytes === there.sizeBytes && isDated(body.answer.headers['last-modified'], there)) {
@@ -185,6 +194,7 @@ export class SameApiDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
     return this.#calls.run(options, async (call) => {
+      await this.#requireRoot(call);
       // An answer may come before the end of the content.
       const answered = new AbortController();
       const signal = AbortSignal.any([call.signal, answered.signal]);
@@ -232,6 +242,7 @@ export class SameApiDriver implements StorageDriver {
       const there = await this.#client.find(path, call);
       if (there && !there.isDirectory) throw storageError('ENTRY_EXISTS');
       if (there) return toEntry(nameAt(path), there);
+      await this.#requireRoot(call);
       await call.stillWanted();
       await this.#client.makeFolder(path, call);
       const made = await this.#get(path, {});
@@ -245,7 +256,7 @@ export class SameApiDriver implements StorageDriver {
     const name = baseName(path);
     if (name === undefined) throw storageError('INVALID_ARGUMENT');
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
-      const there = await this.#get(path, call);
+      const there = await this.#getDoomed(path, call);
       requireUnchanged(onlyIf, toEntry(name, there));
       const { isDirectory } = there;
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
@@ -256,7 +267,12 @@ export class SameApiDriver implements StorageDriver {
         const left = await this.#client.find(path, {});
         return left && said(left);
       };
-      await removeReally(said(there), () => this.#client.remove(parentPath(path), name, recursive ? call : {}), find);
+      const parent = parentPath(path);
+      const removed = () =>
+        isDirectory && !recursive && this.#isWharf
+          ? this.#client.removeIfEmpty(parent, name, {})
+          : this.#client.remove(parent, name, recursive ? call : {});
+      await removeReally(said(there), removed, find);
     });
   }
 
@@ -297,6 +313,30 @@ export class SameApiDriver implements StorageDriver {
   async close(): Promise<void> {
     await this.#calls.close();
     this.#client.close();
+  }
+
+  /**
+   * A file of which the gateway says that it is empty, as it does of one whose size it does not know: what comes tells.
+   *
+   * @returns undefined: it was replaced in between
+   */
+  async #readUnsized(
+    entry: Entry,
+    there: RemoteDetail,
+    { start, end }: { readonly start: number; readonly end: number },
+    signal: AbortSignal,
+  ): Promise<FileContent | undefined> {
+    // An empty file has no range.
+    const body = await this.#client.download(there, start, start === 0 || end === Number.POSITIVE_INFINITY ? undefined : end, { signal });
+    const { answer, sizeBytes } = body;
+    if (sizeBytes === 0) {
+      await drain(answer, signal);
+      return emptyContent(entry, { signal });
+    }
+    if (isDated(answer.headers['last-modified'], there))
+      return openEndContent({ ...entry, sizeBytes: undefined }, answer, end - start, { signal });
+    answer.destroy();
+    return undefined;
   }
 
   /**
@@ -470,6 +510,30 @@ export class SameApiDriver implements StorageDriver {
     return there;
   }
 
+  /** What is to be removed. @throws AppError ENTRY_NOT_FOUND | FAILED_PRECONDITION: its storage is not there, which says nothing of the entry */
+  async #getDoomed(path: MountPath, call: CallOptions): Promise<RemoteDetail> {
+    try {
+      return await this.#client.get(path, call);
+    } catch (error) {
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+      await this.#requireRoot(call);
+      // A folder that mounts alone make has no storage either, and is there.
+      if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
+      throw storageError('ENTRY_NOT_FOUND', error);
+    }
+  }
+
+  /**
+   * A gateway makes what is missing above a new entry, and has what is not there for removed. While the folder that is shown is away itself, as on a disk that is not
+   * mounted there, neither counts: it would not be seen once that folder is back.
+   *
+   * @throws AppError STORAGE_UNAVAILABLE
+   */
+  async #requireRoot(call: CallOptions): Promise<void> {
+    if ((await this.#client.find(MOUNT_ROOT, call)) === undefined)
+      throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+  }
+
   /** Removes what is ours. What stays is found by a listing once this process has ended. */
   async #discard(place: MountPath): Promise<void> {
     await this.#client.remove(parentPath(place), nameAt(place), {}).catch(() => undefined);
@@ -504,10 +568,10 @@ function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): b
   );
 }
 
-/** Whether the head of a content is of the file that was named; one that has no date may be. */
+/** Whether the head of a content is of the file that was named; one that has no date may be, and so may any where the gateway knows none. */
 function isDated(lastModified: string | undefined, { modifiedAt }: RemoteEntry): boolean {
   const ms = Date.parse(lastModified ?? '');
-  return Number.isNaN(ms) || Math.abs(ms - modifiedAt.getTime()) < 1000;
+  return Number.isNaN(ms) || modifiedAt.getTime() === 0 || Math.abs(ms - modifiedAt.getTime()) < 1000;
 }
 
 /** The family's signatures say at their end when they do, in seconds; 0: never. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
+import { isNoStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 it.each([
   [500, 'ENTRY_NOT_FOUND', 'ENTRY_NOT_FOUND'],
@@ -72,4 +72,15 @@ it.each([
   [508, 'CIRCULAR_MOUNT', 'CIRCULAR_MOUNT'],
 ])('an address of a picture that answers %i (%s) is %s', (status, name, expected) => {
   expect(toPictureError(status, name)).toMatchObject({ code: expected });
+});
+
+it.each([
+  ['MOUNT_NOT_FOUND', 'whatever', true],
+  [undefined, 'failed get storage: storage not found; rawPath: /x', true],
+  ['ENTRY_NOT_FOUND', 'object not found', false],
+  [undefined, 'object not found', false],
+  // A name says more than a text, which may have that of a file.
+  ['ENTRY_NOT_FOUND', 'storage not found', false],
+])('an answer that is named %s and says "%s" tells that there is no storage: %s', (name, message, expected) => {
+  expect(isNoStorage(toAppError({ code: 500, message, name }))).toBe(expected);
 });

@@ -1,6 +1,9 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
 import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
 
+/** So much of a text is looked at. */
+const TEXT_END = 200;
+
 /** How the other gateway failed. */
 export interface Failure {
   /** Of the envelope. */
@@ -40,10 +43,25 @@ const BY_MESSAGE: readonly (readonly [RegExp, StorageErrorCode])[] = [
   [/not (?:implement|support)|upload not supported/, 'UNSUPPORTED_OPERATION'],
 ];
 
+/** Why something is not there: no storage of the gateway covers its path now. One that is disabled may show it again. */
+class NoStorage extends Error {}
+
+/** Whether an entry is not there because the gateway has no storage there. */
+export function isNoStorage(error: unknown): boolean {
+  return AppError.is(error, 'ENTRY_NOT_FOUND') && error.cause instanceof NoStorage;
+}
+
+/** Nothing can be said to be removed there. It is no failure of the gateway, which other paths are asked of. */
+export function noStorage(): AppError {
+  return new AppError('FAILED_PRECONDITION', 'the gateway has no storage at this path now: it may be disabled there');
+}
+
 /** A refused call in our terms. Texts of the other side are looked at, never told. */
 export function toAppError(failure: Failure): AppError {
   const { code, message, name, retryAfter = '' } = failure;
-  const cause = new Error(`the gateway answered ${code}${name === undefined ? '' : ` (${name.slice(0, 40)})`}`);
+  const what = `the gateway answered ${code}${name === undefined ? '' : ` (${name.slice(0, 40)})`}`;
+  const isUncovered = name === undefined ? /storage not found/.test(message.slice(-TEXT_END)) : name === 'MOUNT_NOT_FOUND';
+  const cause = isUncovered ? new NoStorage(what) : new Error(what);
   if (name === 'CIRCULAR_MOUNT') return circle(cause);
   if (code === 401 || code === 402) return loginFailed(cause);
   const known = name === undefined ? undefined : (BY_NAME.get(name) ?? (SAME.has(name) ? (name as StorageErrorCode) : undefined));
@@ -54,7 +72,7 @@ export function toAppError(failure: Failure): AppError {
 }
 
 function byText(code: number, message: string): StorageErrorCode {
-  const found = BY_MESSAGE.find(([pattern]) => pattern.test(message.slice(-200)));
+  const found = BY_MESSAGE.find(([pattern]) => pattern.test(message.slice(-TEXT_END)));
   if (found) return found[1];
   if (code === 403) return 'PERMISSION_DENIED';
   return code === 400 ? 'INVALID_ARGUMENT' : 'STORAGE_UNAVAILABLE';

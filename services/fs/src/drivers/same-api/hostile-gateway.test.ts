@@ -471,14 +471,15 @@ it('a guest is let in where the gateway says so alone', async () => {
   await open('true');
 });
 
+const inCase = (name: string) => name.toLowerCase();
+const inForm = (name: string) => name.normalize('NFC');
 it.each([
-  ['in the folder that is shown', '/'],
-  ['in a storage of it', '/disk'],
-])('a gateway that takes A for a is not mounted, as rules would not hold: %s', async (_where, folder) => {
-  const places = new Map([
-    ['/', folder === '/' ? ['Secret', 'notes'] : ['disk']],
-    ...(folder === '/' ? [] : [[folder, ['Secret', 'notes']] as const]),
-  ]);
+  ['A for a, in the folder that is shown', '/', inCase, ['Secret', 'notes']],
+  ['A for a, in a storage of it', '/disk', inCase, ['Secret', 'notes']],
+  ['NFC for NFD', '/', inForm, ['a', 'b', 'c', 'd', 'e', 'caf\u00e9']],
+  ['NFD for NFC, in a storage of it', '/disk', inForm, ['cafe\u0301']],
+])('a gateway that takes two names for one is not mounted, as rules would not hold: %s', async (_what, folder, foldName, names) => {
+  const places = new Map([['/', folder === '/' ? names : ['disk']], ...(folder === '/' ? [] : [[folder, names] as const])]);
   const paths = [...places].flatMap(([at, names]) => names.map((name) => `${at === '/' ? '' : at}/${name}`));
   const openAt = async (folds: boolean) => {
     const server = await startHttpServer(async (request, response) => {
@@ -489,8 +490,7 @@ it.each([
         return say(response, { content, total: content.length });
       }
       const isThere =
-        path === '/' ||
-        paths.some((each) => each === path || (folds && each.startsWith(folder) && each.toLowerCase() === path.toLowerCase()));
+        path === '/' || paths.some((each) => each === path || (folds && each.startsWith(folder) && foldName(each) === foldName(path)));
       // Storages of a gateway have the names that its admin gave them.
       if (isThere && (folder === '/' || path.startsWith(folder) || path === '/')) return say(response, ROOT);
       say(response, null, 500, 'object not found');
@@ -505,4 +505,77 @@ it.each([
   const driver = await openAt(false);
   onTestFinished(() => driver.close());
   expect(await namesIn(driver, '/')).toEqual(places.get('/'));
+});
+
+it.each<[string, string, object, { offsetBytes: number; lengthBytes?: number } | undefined, string]>([
+  ['that tells its length', 'hello', { 'Content-Length': 5 }, undefined, 'hello'],
+  ['that tells none', 'hello', {}, undefined, 'hello'],
+  ['of another date than the gateway knows', 'hello', { 'Last-Modified': 'Sun, 01 Nov 2026 19:00:00 GMT' }, undefined, 'hello'],
+  ['from its start', 'hello', {}, { offsetBytes: 0, lengthBytes: 3 }, 'hel'],
+  ['from within', 'hello', { 'Content-Length': 5 }, { offsetBytes: 1, lengthBytes: 3 }, 'ell'],
+  ['that is empty', '', { 'Content-Length': 0 }, undefined, ''],
+])('a file whose size the gateway does not know is read: %s', async (_, body, headers, range, expected) => {
+  const { driver } = await openOn((request, response) => {
+    const raw_url = `http://${request.headers.host}/p/file`;
+    if (isApi(request)) return say(response, { ...entry('file', { size: 0, modified: '1970-01-01T00:00:00Z' }), raw_url });
+    response.writeHead(200, { ...headers }).end(body);
+  });
+  expect(await read(driver, range)).toBe(expected);
+  const { entry: opened } = await driver.read(at('/file'));
+  expect(opened.sizeBytes).toBe(body === '' ? 0 : undefined);
+});
+
+it('a file whose size the gateway does not know, and that breaks off, is not taken for whole', async () => {
+  const { driver } = await openOn((request, response) => {
+    const raw_url = `http://${request.headers.host}/p/file`;
+    if (isApi(request)) return say(response, { ...entry('file', { size: 0 }), raw_url });
+    response.writeHead(200).write('hel', () => response.destroy());
+  });
+  await expect(failure(read(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it.each([
+  ['before it is looked at', () => true],
+  ['after it was looked at', (url: string) => url === '/api/fs/remove'],
+])('nothing counts as removed where the gateway has no storage: it may be disabled (%s)', async (_, isDisabled) => {
+  const { driver } = await openOn(async (request, response) => {
+    const { path } = JSON.parse(await text(request)) as { path?: string };
+    if (path === '/') return say(response, ROOT);
+    if (isDisabled(request.url ?? '')) return say(response, null, 500, 'failed get storage: storage not found; rawPath: /x');
+    say(response, { ...entry('file'), raw_url: '', provider: 'Local' });
+  });
+  const disabled = { code: 'FAILED_PRECONDITION', message: expect.stringContaining('disabled') };
+  await expect(failure(driver.remove(at('/disk/file'), { recursive: true }))).resolves.toMatchObject(disabled);
+});
+
+it('beside the storages of a gateway nothing is there, and nothing to remove', async () => {
+  const { driver } = await openOn(async (request, response) => {
+    const { path } = JSON.parse(await text(request)) as { path?: string };
+    if (path === '/') return say(response, ROOT);
+    say(response, null, 500, 'failed get storage: storage not found; rawPath: /x');
+  });
+  await expect(failure(driver.stat(at('/none')))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+  await expect(failure(driver.remove(at('/none'), { recursive: true }))).resolves.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+});
+
+it.each([
+  ['has the call', 500, 'DIRECTORY_NOT_EMPTY'],
+  ['is an earlier one', 404, 'RECORD_NOT_FOUND'],
+])('a folder that a Wharf lists as empty goes only if that Wharf says so: one that %s', async (_, code, name) => {
+  const changes: unknown[] = [];
+  const server = await startHttpServer(async (request, response) => {
+    response.setHeader('X-Wharf-Installation', '0'.repeat(32));
+    if (request.url === '/api/me') return say(response, { username: 'u', role: 0 });
+    if (request.url === '/api/fs/list') return say(response, { content: [], total: 0 });
+    if (request.url === '/api/fs/get') return say(response, ROOT);
+    changes.push(request.url, JSON.parse(await text(request)));
+    response.setHeader('X-Error-Code', name);
+    say(response, null, code, 'no');
+  });
+  onTestFinished(() => server.stop());
+  const driver = await openListDriver.open(JSON.stringify({ url: server.url, token: SECRET, root_folder_path: '/r' }), testSurroundings());
+  onTestFinished(() => driver.close());
+  const removal = (driver as Required<StorageDriver>).remove(at('/folder'), { recursive: false });
+  await expect(failure(removal)).resolves.toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+  expect(changes).toEqual(['/api/fs/remove_if_empty', { dir: '/r', names: ['folder'] }]);
 });

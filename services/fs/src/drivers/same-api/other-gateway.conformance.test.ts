@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { request as ask } from 'node:http';
 import path from 'node:path';
 import { login, startHttpServer, startStandalone } from '@wharf/harness';
@@ -139,4 +139,28 @@ it('a write that breaks, or may not have its name, leaves the old file and nothi
   await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 30_000, interval: 50 });
   await store(driver, '/file', 'new');
   expect(await textOf(driver, '/file')).toBe('new');
+});
+
+it('while the folder that is shown is away nothing counts as stored, made or removed', async () => {
+  const folder = path.join(wharf.filesDir, 'away');
+  await mkdir(folder);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(path.join(folder, 'file'), 'precious');
+  const items = { url: gateway.url, token: token, root_folder_path: '/local/away' };
+  const driver = (await alistDriver.open(JSON.stringify(items), testSurroundings())) as Required<StorageDriver>;
+  onTestFinished(() => driver.close());
+  await rename(folder, `${folder}-elsewhere`);
+  for (const call of [
+    () => put(driver, '/new', 'x', { sizeBytes: 1 }),
+    () => put(driver, '/deep/new', 'x', { sizeBytes: 1 }),
+    () => driver.makeDirectory(at('/made')),
+    () => driver.makeDirectory(at('/deep/made')),
+    () => driver.remove(at('/file'), { recursive: true }),
+  ])
+    expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
+  await rename(`${folder}-elsewhere`, folder);
+  expect(await namesIn(driver, '/')).toEqual(['file']);
+  await put(driver, '/new', 'x', { sizeBytes: 1 });
+  await driver.remove(at('/file'), { recursive: true });
+  expect(await readdir(folder)).toEqual(['new']);
 });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { childPath, isEntryName, MOUNT_ROOT, type MountPath } from '@wharf/paths';
-import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import { foldsCase, otherSpellings, tellingNames } from '../../driver-contract/folding.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { GatewayClient } from './client.ts';
 import { isFarName } from './far-names.ts';
@@ -9,16 +9,16 @@ type Gateway = Pick<GatewayClient, 'list' | 'find'>;
 
 /** The root of a gateway is made of its storages: so many folders in the folder that is shown are looked at too. */
 const MAX_FOLDERS = 4;
-/** So many names of a folder are asked for in another spelling. */
-const MAX_ASKED = 4;
+/** So many names of a folder are asked for in other spellings. */
+const MAX_ASKED = 8;
 /** A folder with more entries tells nothing: what has another spelling may be among those that were not read. */
 const MAX_NAMES = 10_000;
 /** All of it takes so long at most, in milliseconds: storages of the gateway may be away. */
 const TRY_MS = 5_000;
 
 /**
- * Tries out, with names that are there, whether the gateway tells `A` from `a`: one that shows a disk of Windows or macOS may not. What cannot be listed
- * in time tells nothing.
+ * Tries out, with names that are there, whether the gateway tells `A` from `a`, and `\u00e9` from `e` with an accent of its own: one that shows a disk of
+ * Windows or macOS may not. What cannot be listed in time tells nothing.
  *
  * @throws AppError FAILED_PRECONDITION: it does not
  */
@@ -45,8 +45,10 @@ async function tryFolder(gateway: Gateway, folder: MountPath, signal: AbortSigna
       if (isDirectory && folders.length < MAX_FOLDERS) folders.push(childPath(folder, name));
       if (names.size > MAX_NAMES) return told;
     }
-    const others = [...names].map(otherCase).filter((name) => name !== undefined && isEntryName(name) && !names.has(name));
-    for (const other of others.slice(0, MAX_ASKED))
+    const others = tellingNames(names, MAX_ASKED)
+      .flatMap(otherSpellings)
+      .filter((other) => isEntryName(other) && !names.has(other));
+    for (const other of others)
       if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
   } catch (error) {
     if (!AppError.is(error)) throw error;

@@ -38,6 +38,16 @@ describe('removing', () => {
     expect(memory.published).toEqual([]);
   });
 
+  it('takes no folder in which anything is, where only empty ones are to go', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/d/f', '/a/e/f', '/a/keep']) await memory.put(path);
+    await removeEntries(memory.operation(), { dir: '/a/e', names: ['f'], onlyEmpty: true });
+    await removeEntries(memory.operation(), { dir: '/a', names: ['e', 'none'], onlyEmpty: true });
+    const refused = removeEntries(memory.operation(), { dir: '/a', names: ['d'], onlyEmpty: true });
+    expect((await refusalOf(refused))[0]).toBe('DIRECTORY_NOT_EMPTY');
+    expect(await memory.everything('/a')).toEqual(['/a/d/f', '/a/keep']);
+  });
+
   it('never takes a mount point, nor a folder above one', async () => {
     const memory = await openStorages({ storages: [{}, { mount_path: '/m/n' }] });
     await memory.put('/m/x');

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { nameAt, parentPath, type VirtualPath } from '@wharf/paths';
 import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
+import { storageError } from '../../../driver-contract/storage-error.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -48,13 +49,14 @@ const TOLD_AT_ONCE = 500;
 /**
  * Removes entries of a folder, with all they hold. One that is not there is success.
  *
+ * @param request.onlyEmpty a folder in which anything is, listed or not, is refused with DIRECTORY_NOT_EMPTY
  * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry and can tell later what was there
  * now. Absent: the caller waits for that
  * @param enter the room for the list; another one is given by tests only. @throws AppError FAILED_PRECONDITION (too many for one request) | OVERLOADED, beside others
  */
 export async function removeEntries(
   operation: Operation,
-  request: { dir: string; names: readonly string[] },
+  request: { dir: string; names: readonly string[]; onlyEmpty?: true },
   queue?: QueueRemovals,
   enter = PLANS,
 ): Promise<void> {
@@ -63,13 +65,18 @@ export async function removeEntries(
   const share = enter(callerOf(operation));
   try {
     for (const name of request.names) share.take(PLAN_BYTES.removed(directory.length + name.length));
-    await removeNames(operation, directory, request.names, queue);
+    await removeNames(operation, directory, request, queue);
   } finally {
     share.leave();
   }
 }
 
-async function removeNames(operation: Operation, directory: VirtualPath, names: readonly string[], queue?: QueueRemovals): Promise<void> {
+async function removeNames(
+  operation: Operation,
+  directory: VirtualPath,
+  { names, onlyEmpty }: { names: readonly string[]; onlyEmpty?: true },
+  queue?: QueueRemovals,
+): Promise<void> {
   const { snapshot, signal } = operation;
   const now = rightsOfNow(operation, [directory]);
   const doomed: Doomed[] = [];
@@ -85,7 +92,9 @@ async function removeNames(operation: Operation, directory: VirtualPath, names: 
   }
   // What is removed may go to a bin that is counted too.
   const entries = { folder: directory, names: doomed.map(({ path }) => nameAt(path)) };
-  await snapshot.quotas.relocating([entries], () => removeAll(operation, now, doomed, queue));
+  await snapshot.quotas.relocating([entries], () =>
+    onlyEmpty ? removeEmpty(operation, now, doomed) : removeAll(operation, now, doomed, queue),
+  );
 }
 
 /** Whether the caller may remove entries of a folder at all. @throws AppError PERMISSION_DENIED */
@@ -129,6 +138,14 @@ async function removeAll(
     }
   } finally {
     if (queue && left.length > 0) await beginRemovals(operation, now, left, queue);
+  }
+}
+
+/** Each storage says itself whether a folder is empty. @throws AppError DIRECTORY_NOT_EMPTY: those before it are gone */
+async function removeEmpty(operation: Operation, now: RightsOfNow, doomed: readonly Doomed[]): Promise<void> {
+  for (const one of doomed) {
+    const isGone = await removeOne(await mayStillRemove(operation, now, one), one, { recursive: false });
+    if (!isGone) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 }
 
