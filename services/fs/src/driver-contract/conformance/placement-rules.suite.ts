@@ -69,6 +69,16 @@ export function folderRules(rule: Rule): void {
     await driver.remove(at('/d'), { recursive: true });
     expect(await namesIn(driver, '/')).toEqual([]);
   });
+  rule('a folder with what cannot be listed is not empty', ['makeDirectory', 'remove', 'rename'], async (driver, { seedUnlistable }) => {
+    if (!seedUnlistable) return;
+    await driver.makeDirectory(at('/d'));
+    await driver.makeDirectory(at('/empty'));
+    const kept = await seedUnlistable('/d');
+    await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/d'), { recursive: false }));
+    expect(await kept()).toBe('precious');
+    await refuses('DIRECTORY_NOT_EMPTY', driver.rename(at('/empty'), at('/d'), { overwrite: true }));
+    expect(await kept()).toBe('precious');
+  });
   rule('a folder that goes in steps goes on as long as it is let', ['write', 'remove'], async (driver) => {
     const files = ['/d/a', '/d/e/b', '/d/e/f/c'];
     for (const path of files) await put(driver, path, path);

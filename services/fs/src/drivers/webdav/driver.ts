@@ -235,7 +235,7 @@ export class WebdavDriver implements StorageDriver {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, toEntry(nameAt(path), there));
       const { isFolder } = there;
-      if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+      if (isFolder && !recursive && !(await this.#client.isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
       await (recursive ? call.stillWanted() : call.commit());
       this.#seen.clear();
@@ -433,12 +433,7 @@ export class WebdavDriver implements StorageDriver {
   async #checkReplaceable(source: Resource, path: MountPath, there: Resource, call: CallOptions): Promise<void> {
     if (!source.isFolder && there.isFolder) throw storageError('IS_A_DIRECTORY');
     if (source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
-    if (there.isFolder && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-  }
-
-  async #isEmpty(folder: MountPath, call: CallOptions): Promise<boolean> {
-    for await (const { name } of this.#client.list(folder, call)) if (name !== undefined) return false;
-    return true;
+    if (there.isFolder && !(await this.#client.isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 
   /** @throws AppError ENTRY_NOT_FOUND */
