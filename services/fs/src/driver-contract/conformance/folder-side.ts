@@ -1,10 +1,10 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { seedLongFolders } from './long-folders.suite.ts';
 import type { StorageUnderTest } from './rule.suite.ts';
 
 /** What a test knows of a storage whose files lie in a folder of this machine. */
-export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'seed' | 'seedUnlistable' | 'leftovers'>> {
+export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'seed' | 'seedUnlistable' | 'takeRootAway' | 'leftovers'>> {
   return {
     async seed(paths) {
       const files = paths.map((file) => path.join(folder, file));
@@ -29,6 +29,14 @@ export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'see
       await writeFile(place, 'precious');
       await chown(place, uid, gid);
       return async () => (await readFile(place)).toString();
+    },
+    async takeRootAway() {
+      await rename(folder, `${folder}-away`);
+      return async () => {
+        // What was made in its place is none of it.
+        await rm(folder, { recursive: true, force: true });
+        await rename(`${folder}-away`, folder);
+      };
     },
     leftovers: async () => (await readdir(folder, { recursive: true })).filter((name) => name.includes('.wharf-tmp')),
   };

@@ -23,7 +23,7 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isAway, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
@@ -458,7 +458,7 @@ export class WebdavDriver implements StorageDriver {
   }
 
   async #makeFolder(path: MountPath, call: Call): Promise<void> {
-    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    if (path === MOUNT_ROOT) throw rootIsGone();
     await this.#ensureFolder(parentPath(path), call);
     await call.stillWanted();
     try {
