@@ -613,7 +613,8 @@ async function tellsSpace(client: RcloneClient, { root, space = root }: RootPlac
   try {
     return (await client.space(space, call)) !== undefined;
   } catch (error) {
-    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return false;
+    // Where the root is not there, a look at it says so.
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION') || AppError.is(error, 'ENTRY_NOT_FOUND')) return false;
     throw error;
   }
 }
