@@ -4,6 +4,7 @@ import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
 import { type OfOthers, type StorageLimits, withLimits } from './with-limits.ts';
 import { type LoneNames, withLoneRemovals } from './with-lone-removals.ts';
+import { withPresentRoot } from './with-present-root.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 import { withRetry } from './with-retry.ts';
 import { withTraits } from './with-traits.ts';
@@ -37,10 +38,10 @@ export function decorate(
 ): StorageDriver {
   if (!limits || limits === 'of others') {
     const deadlines = limits ? DEADLINES_WITH_TURNS : DEADLINES;
-    return withTraits(withLoneRemovals(withDeadline(withRetry(driver), deadlines), names), spoolFolder);
+    return withTraits(withLoneRemovals(withPresentRoot(withDeadline(withRetry(driver), deadlines)), names), spoolFolder);
   }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
-  const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
+  const bounded = withPresentRoot(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES));
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
   // What gets a name waits for a removal around the deadlines, which are the storage's, and within the lanes, so that the removal has its turn by then.
   return withTraits(withLimits(withLoneRemovals(bounded, names), limits), spoolFolder);

@@ -27,6 +27,11 @@ export function storageError(code: StorageErrorCode, cause?: unknown): AppError 
   return new AppError(code, STORAGE_ERROR_TEXTS[code], { cause });
 }
 
+/** The folder that is the storage is not there: its disk may not be mounted. */
+export function rootIsGone(cause?: unknown): AppError {
+  return storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone', { cause }));
+}
+
 /** An answer that is not what the protocol has. It may be somebody else who answers, or a glitch on the way. */
 export function badAnswer(what: string, cause?: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });

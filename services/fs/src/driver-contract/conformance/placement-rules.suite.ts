@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
 import { isUnchanged } from '../unchanged.ts';
-import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
+import { at, codeOf, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
 
 /** Of drivers that look before they change something: their looks may take long. */
@@ -69,6 +69,35 @@ export function folderRules(rule: Rule): void {
     await driver.remove(at('/d'), { recursive: true });
     expect(await namesIn(driver, '/')).toEqual([]);
   });
+  rule('a folder with what cannot be listed is not empty', ['makeDirectory', 'remove', 'rename'], async (driver, { seedUnlistable }) => {
+    if (!seedUnlistable) return;
+    await driver.makeDirectory(at('/d'));
+    await driver.makeDirectory(at('/empty'));
+    const kept = await seedUnlistable('/d');
+    await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/d'), { recursive: false }));
+    expect(await kept()).toBe('precious');
+    await refuses('DIRECTORY_NOT_EMPTY', driver.rename(at('/empty'), at('/d'), { overwrite: true }));
+    expect(await kept()).toBe('precious');
+  });
+  rule(
+    'nothing is stored, made or removed while the folder of the storage is away',
+    ['write', 'makeDirectory', 'remove'],
+    async (driver, { takeRootAway }) => {
+      if (!takeRootAway) return;
+      await put(driver, '/d/file', 'x');
+      const bringBack = await takeRootAway();
+      // That it is there may be known for a moment.
+      await refuses('ENTRY_NOT_FOUND', driver.stat(MOUNT_ROOT));
+      const calls = [
+        ...['/new', '/d/new', '/e/new'].map((path) => put(driver, path, 'y')),
+        driver.makeDirectory(at('/made')),
+        ...['/d/file', '/d', '/none'].map((path) => driver.remove(at(path), { recursive: true })),
+      ];
+      for (const code of await Promise.all(calls.map(codeOf))) expect(['STORAGE_UNAVAILABLE', 'ENTRY_NOT_FOUND']).toContain(code);
+      await bringBack();
+      expect([await namesIn(driver, '/'), await namesIn(driver, '/d')]).toEqual([['d'], ['file']]);
+    },
+  );
   rule('a folder that goes in steps goes on as long as it is let', ['write', 'remove'], async (driver) => {
     const files = ['/d/a', '/d/e/b', '/d/e/f/c'];
     for (const path of files) await put(driver, path, path);

@@ -8,6 +8,10 @@ export interface StorageUnderTest {
   readonly driver: StorageDriver;
   /** Puts empty files there past the driver, with the folders above them. */
   readonly seed?: (paths: readonly string[]) => Promise<void>;
+  /** Puts a file in a folder whose name is no UTF-8: most drivers cannot list it. @returns what reads it, past the driver: `precious` */
+  readonly seedUnlistable?: (directory: string) => Promise<() => Promise<string>>;
+  /** Takes the folder that is the storage away, as where its disk is not mounted. @returns what brings it back */
+  readonly takeRootAway?: () => Promise<() => Promise<void>>;
   /** It has the long folders already, is shared by all who only read of it, and nobody else changes it. */
   readonly isStanding?: true;
   /** What our own half-done work has left in it: temporary names, uploads in parts. Asked after each rule; it must come down to nothing. */

@@ -563,7 +563,8 @@ export class RcloneDriver implements StorageDriver {
 
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
   async #ensureFolder(path: MountPath, call: Call): Promise<void> {
-    if (path === MOUNT_ROOT || this.#root.isKnownFolder(path)) return;
+    if (path === MOUNT_ROOT) return this.#root.checkRoot(call);
+    if (this.#root.isKnownFolder(path)) return;
     // It is there most often, and then a look for a free name would list all that is in it.
     const there = (await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
@@ -612,7 +613,8 @@ async function tellsSpace(client: RcloneClient, { root, space = root }: RootPlac
   try {
     return (await client.space(space, call)) !== undefined;
   } catch (error) {
-    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return false;
+    // Where the root is not there, a look at it says so.
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION') || AppError.is(error, 'ENTRY_NOT_FOUND')) return false;
     throw error;
   }
 }

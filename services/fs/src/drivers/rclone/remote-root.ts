@@ -6,7 +6,7 @@ import type { NameTraits } from '../../driver-contract/folding.ts';
 import { OwnPart } from '../../driver-contract/own-part.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
-import { storageError } from '../../driver-contract/storage-error.ts';
+import { rootIsGone, storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
 import { createFolderLooks } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
@@ -14,6 +14,8 @@ import { isFolder } from './probe-names.ts';
 /** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. */
 const LISTED_MS = 1_000;
 const MOST_LISTED_MS = 5_000;
+/** How long a look at the root counts for what comes into it, and how many times as long as it took. */
+const [ROOT_MS, ROOT_TIMES] = [1_000, 20];
 /** No name that is asked for is longer. */
 const MAX_LISTED_LENGTH = 255;
 /** What is kept of the names of a folder, in bytes: some 20,000 names of 20 letters. The others are looked for by a listing. */
@@ -54,7 +56,7 @@ interface RemoteNames extends NameTraits {
 export interface RootPlaces {
   /** The folder that is shown. */
   readonly root: Place;
-  /** Where free space is asked for; undefined: at the root. Where it is said, that is also how the root is seen to be there. */
+  /** Where free space is asked for, which is also how the root is seen to be there; undefined: at the root, which is listed for that. */
   readonly space: Place | undefined;
 }
 
@@ -74,6 +76,8 @@ export class RemoteRoot {
   readonly #listed = new OwnPart(listedOfAll);
   /** How often what was seen has been forgotten. */
   #forgotten = 0;
+  /** So long the root counts as there. */
+  #rootUntilMs = 0;
   #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false };
 
   constructor(client: RcloneClient, places: RootPlaces) {
@@ -101,8 +105,11 @@ export class RemoteRoot {
   async find(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
     const name = baseName(path);
     if (name === undefined) {
-      if (this.#places.space !== undefined) await this.#client.space(this.#places.space, call);
-      else if (!(await isFolder(this.#client, this.#places.root, call)) && !this.#names.isBucket) return undefined;
+      if (!(await this.#isRootThere(call))) {
+        this.#rootUntilMs = 0;
+        this.forget();
+        return undefined;
+      }
       return { name: '', isFolder: true, sizeBytes: undefined, modifiedAt: new Date(0) };
     }
     if (!this.#names.folds)
@@ -110,6 +117,33 @@ export class RemoteRoot {
     if (!(await this.isSpelled(parentPath(path), call))) return undefined;
     const file = this.#isListed(path, name) ? await this.#client.findFile(this.place(path), call) : undefined;
     return file ?? (await this.#lookFor(path, call.signal)).itself;
+  }
+
+  async #isRootThere(call: CallOptions): Promise<boolean> {
+    const { root, space } = this.#places;
+    if (space === undefined) return (await isFolder(this.#client, root, call)) || this.#names.isBucket;
+    try {
+      await this.#client.space(space, call);
+      return true;
+    } catch (error) {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * What comes into the root needs it to be there: rclone makes it anew where it is away, as where a disk of the server is not mounted, and what was stored
+   * there is seen by nobody once it is back. A look that takes long counts for longer.
+   *
+   * @throws AppError STORAGE_UNAVAILABLE
+   */
+  async checkRoot(call: CallOptions): Promise<void> {
+    // Where a remote begins, and in a bucket, nothing is made.
+    if (this.#places.root === '' || this.#names.isBucket || this.#rootUntilMs > performance.now()) return;
+    const beganAt = performance.now();
+    if ((await this.find(MOUNT_ROOT, call)) === undefined) throw rootIsGone();
+    const now = performance.now();
+    this.#rootUntilMs = now + Math.max(ROOT_MS, ROOT_TIMES * (now - beganAt));
   }
 
   /** Servers have many words for what is asked for below a file. @throws what was thrown, where that is not it */

@@ -14,8 +14,9 @@ export function smbStorage({ host, port, username, domain, password, share, root
     // What is spelled otherwise is another name to rclone; what it is to the server is tried out.
     case_insensitive: 'false',
   });
+  const place = [share, ...root].join('/');
   return {
-    places: { root: [share, ...root].join('/'), space: share },
+    places: { root: place, space: place },
     rootPath,
     locksOpenFiles: true,
     movesByRename: true,

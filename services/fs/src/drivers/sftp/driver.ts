@@ -25,7 +25,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles, type TempPlaces } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, draftNames, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
@@ -450,7 +450,7 @@ export class SftpDriver implements StorageDriver {
     const there = await this.#root.look(session, path);
     if (there?.attrs.kind === 'folder') return there;
     if (there !== undefined) throw storageError('NOT_A_DIRECTORY');
-    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    if (path === MOUNT_ROOT) throw rootIsGone();
     await this.#ensureFolder(session, parentPath(path), signal);
     await this.#root.checkFree(session, path);
     throwIfAborted(signal);

@@ -120,13 +120,24 @@ export class WebdavClient {
 
   /** What is in a folder, with the folder itself, as it comes. @throws AppError ENTRY_NOT_FOUND, at the first step */
   async *list(folder: Place, { signal }: CallOptions): AsyncGenerator<ListedResource, void> {
-    const ask: Ask = { method: 'PROPFIND', url: this.urlOf(folder, true), headers: { Depth: '1' }, body: this.#properties, signal };
-    const own = [...this.#rootSegments, ...folder.split('/').filter((segment) => segment !== '')];
-    for await (const { segments, resource } of this.#responses(ask)) {
-      if (segments === undefined || resource === undefined || !own.every((segment, index) => segments[index] === segment)) continue;
+    const own = this.#segmentsOf(folder);
+    for await (const { segments, resource } of this.#responsesIn(folder, signal)) {
+      if (segments === undefined || resource === undefined || !isAtOrIn(own, segments)) continue;
       if (segments.length > own.length + 1) continue;
       yield { name: segments[own.length], resource };
     }
+  }
+
+  /**
+   * Whether a server lists nothing but the folder itself. What has no name that could be listed here, as one that is no UTF-8, and what the server lets
+   * nobody see, is in it too: a removal would take it along.
+   */
+  async isEmpty(folder: Place, { signal }: CallOptions): Promise<boolean> {
+    const own = this.#segmentsOf(folder);
+    for await (const { segments, resource } of this.#responsesIn(folder, signal)) {
+      if (resource === undefined || segments?.length !== own.length || !isAtOrIn(own, segments)) return false;
+    }
+    return true;
   }
 
   /**
@@ -191,6 +202,15 @@ export class WebdavClient {
   close(): void {
     this.#isClosed = true;
     this.#client.close();
+  }
+
+  #segmentsOf(folder: Place): readonly string[] {
+    return [...this.#rootSegments, ...folder.split('/').filter((segment) => segment !== '')];
+  }
+
+  /** Of a folder, and of all that is in it. */
+  #responsesIn(folder: Place, signal: AbortSignal | undefined): AsyncGenerator<Response, void> {
+    return this.#responses({ method: 'PROPFIND', url: this.urlOf(folder, true), headers: { Depth: '1' }, body: this.#properties, signal });
   }
 
   async #first(ask: Ask): Promise<Response | undefined> {
@@ -294,6 +314,10 @@ export class WebdavClient {
     const isAllowed = this.#settings.redirectHosts.has(url.host) && (url.protocol === 'https:' || this.#settings.root.protocol === 'http:');
     return method === 'GET' && isAllowed ? this.#egress.parseUrl(url.href) : undefined;
   }
+}
+
+function isAtOrIn(folder: readonly string[], segments: readonly string[]): boolean {
+  return folder.every((segment, index) => segments[index] === segment);
 }
 
 /** What a server is told of a new file beside its content. */

@@ -23,7 +23,7 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isAway, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
@@ -235,7 +235,7 @@ export class WebdavDriver implements StorageDriver {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, toEntry(nameAt(path), there));
       const { isFolder } = there;
-      if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+      if (isFolder && !recursive && !(await this.#client.isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       // What gets a name meanwhile waits for its end. Folders are removed with what is in them, which may take hours.
       await (recursive ? call.stillWanted() : call.commit());
       this.#seen.clear();
@@ -433,12 +433,7 @@ export class WebdavDriver implements StorageDriver {
   async #checkReplaceable(source: Resource, path: MountPath, there: Resource, call: CallOptions): Promise<void> {
     if (!source.isFolder && there.isFolder) throw storageError('IS_A_DIRECTORY');
     if (source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
-    if (there.isFolder && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-  }
-
-  async #isEmpty(folder: MountPath, call: CallOptions): Promise<boolean> {
-    for await (const { name } of this.#client.list(folder, call)) if (name !== undefined) return false;
-    return true;
+    if (there.isFolder && !(await this.#client.isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 
   /** @throws AppError ENTRY_NOT_FOUND */
@@ -463,7 +458,7 @@ export class WebdavDriver implements StorageDriver {
   }
 
   async #makeFolder(path: MountPath, call: Call): Promise<void> {
-    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    if (path === MOUNT_ROOT) throw rootIsGone();
     await this.#ensureFolder(parentPath(path), call);
     await call.stillWanted();
     try {

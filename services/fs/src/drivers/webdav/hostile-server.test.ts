@@ -51,6 +51,25 @@ it('names that would lead elsewhere, or cannot be names, are left out (C4)', asy
   expect(await namesIn(driver, '/')).toEqual(['foreign-host', 'fine']);
 });
 
+it.each([
+  ['whose name is no UTF-8', entry('/dav/d/caf%e9.txt')],
+  ['that nobody may look at', entry('/dav/d/locked').replace('200 OK', '403 Forbidden')],
+  ['that lies deeper', entry('/dav/d/sub/deeper')],
+  ['that lies elsewhere', entry('/other/file')],
+])('a folder with an entry %s is not empty: nothing of it is removed or replaced', async (_, odd) => {
+  const changes: string[] = [];
+  const folder = entry('/dav/d/', '<D:collection/>');
+  const { driver } = await openOn(({ method = '', url, headers }, response) => {
+    if (method !== 'PROPFIND') changes.push(method);
+    const isInside = url === '/dav/d/' && headers['depth'] === '1';
+    answer(response, `<D:multistatus xmlns:D="DAV:">${folder}${isInside ? odd : ''}</D:multistatus>`);
+  });
+  expect(await namesIn(driver, '/d')).toEqual([]);
+  expect(await failure(driver.remove(at('/d'), { recursive: false }))).toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+  expect(await failure(driver.rename(at('/other'), at('/d'), { overwrite: true }))).toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
+  expect(changes).toEqual([]);
+});
+
 it('an endless listing comes as it is read, and is left', async () => {
   const { driver } = await openOn(async (_request, response) => {
     response.writeHead(207).write(multistatus().replace('</D:multistatus>', ''));

@@ -1,0 +1,47 @@
+import { AppError } from '@wharf/errors';
+import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
+import { expect, it } from 'vitest';
+import { at, codeOf } from './conformance/driver-calls.ts';
+import { decorate } from './decorate.ts';
+import { type StorageDriver, supports } from './storage-driver.ts';
+import { rootIsGone, storageError } from './storage-error.ts';
+
+const LIMITS = { names: 4, reads: 4, writes: 4 };
+const unused = () => Promise.reject(new Error('nobody asks for this'));
+
+/** A driver that has nothing, around which is all there is in the service. @param root what a look at its root ends with */
+function empty(root: AppError | undefined) {
+  const looks: MountPath[] = [];
+  const missing = storageError('ENTRY_NOT_FOUND');
+  const driver = {
+    traits: { caseSensitive: true, keepsEmptyDirectories: true, hashes: [] },
+    ...{ list: unused, read: unused, close: unused },
+    stat: async (path: MountPath) => {
+      looks.push(path);
+      if (root || path !== MOUNT_ROOT) throw root ?? missing;
+      return { name: '', isDirectory: true, sizeBytes: 0, modifiedAt: new Date(0) };
+    },
+    remove: async (path: MountPath) => {
+      if (path !== '/there') throw missing;
+    },
+    beginRemoval: async (paths: readonly MountPath[]) => paths.map((path) => (path === '/there' ? undefined : missing)),
+  } as unknown as StorageDriver;
+  return { driver: decorate(driver, LIMITS), looks };
+}
+
+it.each([
+  ['there', undefined, 'ENTRY_NOT_FOUND'],
+  ['away', storageError('ENTRY_NOT_FOUND'), 'STORAGE_UNAVAILABLE'],
+  ['not known', rootIsGone(), 'STORAGE_UNAVAILABLE'],
+  ['closed to looks', storageError('PERMISSION_DENIED'), 'ENTRY_NOT_FOUND'],
+] as const)('what is not there and was to be removed, while the root is %s', async (_, root, code) => {
+  const { driver, looks } = empty(root);
+  if (!supports(driver, 'remove') || !supports(driver, 'beginRemoval')) throw new Error('it cannot remove');
+  await driver.remove(at('/there'), { recursive: true });
+  expect(await driver.beginRemoval([at('/there')])).toEqual([undefined]);
+  expect(looks).toEqual([]);
+  expect(await codeOf(driver.remove(at('/gone'), { recursive: true }))).toBe(code);
+  const answers = await driver.beginRemoval([at('/there'), at('/gone')]);
+  expect(answers.map((answer) => (AppError.is(answer) ? answer.code : answer))).toEqual([undefined, code]);
+  expect(new Set(looks)).toEqual(new Set([MOUNT_ROOT]));
+});
