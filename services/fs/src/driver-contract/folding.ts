@@ -81,7 +81,7 @@ export class KeptNames {
 }
 
 /** The same name with each letter in the other case; undefined for one without letters. */
-export function otherCase(name: string): string | undefined {
+function otherCase(name: string): string | undefined {
   const other = name.replace(/[a-z]|([A-Z])/g, (letter, upper) => (upper === undefined ? letter.toUpperCase() : letter.toLowerCase()));
   return other === name ? undefined : other;
 }
