@@ -135,7 +135,7 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
       return route.abort();
     });
     await page.getByRole('link', { name: 'far.md' }).click();
-    await page.getByRole('heading', { name: 'Far' }).waitFor();
+    await page.getByRole('heading', { name: 'Far', exact: true }).waitFor();
     expect(await page.getByAltText('drawn').getAttribute('src')).toContain('data:');
     await page.getByRole('button', { name: 'Show them' }).click();
     await expect.poll(() => asked.toSorted()).toEqual(['/land', '/without']);
