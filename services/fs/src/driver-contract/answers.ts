@@ -28,9 +28,7 @@ export function requireAllSent(answer: Answer): void {
 
 /** The bytes of an answer as they come. One that breaks off, or has more than it said, fails. */
 export function rangeContent(entry: Entry, { answer, start, end }: AnsweredRange, { signal }: CallOptions): FileContent {
-  const stop = () => void answer.destroy(new Error('stopped'));
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted) stop();
+  const leave = stopsWith(signal, answer);
   return {
     entry,
     async *[Symbol.asyncIterator]() {
@@ -48,7 +46,7 @@ export function rangeContent(entry: Entry, { answer, start, end }: AnsweredRange
         if (signal?.aborted) throw abortError(signal);
         throw AppError.is(error) ? error : badAnswer('a file that breaks off', error);
       } finally {
-        signal?.removeEventListener('abort', stop);
+        leave();
         if (!answer.complete || missing !== 0) answer.destroy();
       }
     },
@@ -57,10 +55,7 @@ export function rangeContent(entry: Entry, { answer, start, end }: AnsweredRange
 
 /** The same of a file whose size nobody knows: it ends where its answer does, or after so many bytes. */
 export function openEndContent(entry: Entry, answer: Answer, maxBytes: number, { signal }: CallOptions): FileContent {
-  // A content that nobody iterates holds its connection too.
-  const stop = () => void answer.destroy(new Error('stopped'));
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted) stop();
+  const leave = stopsWith(signal, answer);
   return {
     entry,
     async *[Symbol.asyncIterator]() {
@@ -73,10 +68,18 @@ export function openEndContent(entry: Entry, answer: Answer, maxBytes: number, {
           if (missing === 0) return;
         }
       } finally {
-        signal?.removeEventListener('abort', stop);
+        leave();
       }
     },
   };
+}
+
+/** A content that nobody iterates holds its connection too: it goes when the call is not wanted any more. @returns ends that */
+function stopsWith(signal: AbortSignal | undefined, answer: Answer): () => void {
+  const stop = () => void answer.destroy(new Error('stopped'));
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  return () => signal?.removeEventListener('abort', stop);
 }
 
 export function emptyContent(entry: Entry, { signal }: CallOptions): FileContent {

@@ -47,9 +47,7 @@ export async function existingTraits(
   maxNames = MAX_LOOKED_AT,
 ): Promise<NameTraits> {
   const names = new Set(listed);
-  const asked = tellingNames(names, maxNames)
-    .flatMap(otherSpellings)
-    .filter((other) => !names.has(other));
+  const asked = spellingsToAsk(names, (name) => names.has(name), maxNames);
   const folds = asked.length === 0 || (await Promise.all(asked.map(isThere))).some(Boolean);
   return { caseSensitive: !folds, folds };
 }
@@ -93,8 +91,15 @@ export function otherSpellings(name: string): string[] {
   return [...others];
 }
 
+/** Other spellings of a folder's names, by which it is found out whether it folds names. @param isListed what is there by itself tells nothing */
+export function spellingsToAsk(listed: Iterable<string>, isListed: (name: string) => boolean, maxNames: number): string[] {
+  return tellingNames(listed, maxNames)
+    .flatMap(otherSpellings)
+    .filter((other) => !isListed(other));
+}
+
 /** Those of a folder's first names that tell most in other spellings. Up to a half are such as can be composed otherwise. */
-export function tellingNames(listed: Iterable<string>, maxNames: number): string[] {
+function tellingNames(listed: Iterable<string>, maxNames: number): string[] {
   const composed: string[] = [];
   const others: string[] = [];
   let looked = 0;

@@ -20,7 +20,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
@@ -416,7 +416,7 @@ export class FtpDriver implements StorageDriver {
   }
 
   async #makeFolder(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<void> {
-    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    if (path === MOUNT_ROOT) throw rootIsGone();
     const place = this.#root.place(path);
     await this.#inFolder(session, parentPath(path), signal, async () => {
       throwIfAborted(signal);

@@ -1,5 +1,5 @@
 import { isEntryName, MOUNT_ROOT } from '@wharf/paths';
-import { foldsCase, otherSpellings, tellingNames } from '../../driver-contract/folding.ts';
+import { foldsCase, otherSpellings, spellingsToAsk } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { childPlace } from '../../driver-contract/remote-places.ts';
 import { newDoomedName, newSpelledName } from '../../driver-contract/temp-names.ts';
@@ -40,8 +40,7 @@ export async function refuseFolding(
   }
   const listed = await readFolder(session, settings, place, signal, () => new KeptEntries(room));
   try {
-    const names = tellingNames(entryNames(listed), MAX_ASKED);
-    await refuse(names.flatMap(otherSpellings).filter((other) => !listed.has(other)));
+    await refuse(spellingsToAsk(entryNames(listed), (name) => listed.has(name), MAX_ASKED));
   } finally {
     listed.leave();
   }

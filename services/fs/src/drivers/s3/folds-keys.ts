@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isEntryName } from '@wharf/paths';
-import { otherSpellings, tellingNames } from '../../driver-contract/folding.ts';
+import { otherSpellings, spellingsToAsk } from '../../driver-contract/folding.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { payloadOf, type S3Client } from './client.ts';
@@ -30,9 +30,7 @@ export async function foldsKeys(client: S3Client, keyPrefix: string, options: Ca
 async function foldsNames(client: S3Client, keyPrefix: string, options: CallOptions): Promise<boolean> {
   const { objects } = await client.firstPage({ prefix: keyPrefix, delimiter: '/', maxKeys: MAX_LISTED, ...options });
   const names = new Set<string>(objects.map(({ key }) => key.slice(keyPrefix.length)).filter(isEntryName));
-  const others = tellingNames(names, MAX_ASKED)
-    .flatMap(otherSpellings)
-    .filter((other) => !names.has(other));
+  const others = spellingsToAsk(names, (name) => names.has(name), MAX_ASKED);
   return answersToAny(client, others, (other) => keyPrefix + other, options);
 }
 

@@ -165,11 +165,7 @@ export class GatewayClient {
 
   /** With all it holds. Nothing there is success. @throws AppError FAILED_PRECONDITION: no storage is there now */
   async remove(folder: string, name: string, { signal }: CallOptions): Promise<void> {
-    try {
-      await this.#change('/api/fs/remove', { dir: this.#there(folder), names: [name] }, signal);
-    } catch (error) {
-      throw isNoStorage(error) ? noStorage() : error;
-    }
+    await this.#removeBy('/api/fs/remove', folder, name, signal);
   }
 
   /**
@@ -180,11 +176,18 @@ export class GatewayClient {
    */
   async removeIfEmpty(folder: string, name: string, { signal }: CallOptions): Promise<void> {
     try {
-      await this.#change('/api/fs/remove_if_empty', { dir: this.#there(folder), names: [name] }, signal);
+      await this.#removeBy('/api/fs/remove_if_empty', folder, name, signal);
     } catch (error) {
-      if (isNoStorage(error)) throw noStorage();
       // What is not there is success: it is the call that is not.
       throw AppError.is(error, 'ENTRY_NOT_FOUND') ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    }
+  }
+
+  async #removeBy(route: string, folder: string, name: string, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#change(route, { dir: this.#there(folder), names: [name] }, signal);
+    } catch (error) {
+      throw isNoStorage(error) ? noStorage() : error;
     }
   }
 

@@ -25,7 +25,7 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isAway, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
@@ -530,8 +530,7 @@ export class SameApiDriver implements StorageDriver {
    * @throws AppError STORAGE_UNAVAILABLE
    */
   async #requireRoot(call: CallOptions): Promise<void> {
-    if ((await this.#client.find(MOUNT_ROOT, call)) === undefined)
-      throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    if ((await this.#client.find(MOUNT_ROOT, call)) === undefined) throw rootIsGone();
   }
 
   /** Removes what is ours. What stays is found by a listing once this process has ended. */

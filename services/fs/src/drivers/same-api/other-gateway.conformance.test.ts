@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request as ask } from 'node:http';
 import path from 'node:path';
 import { login, startHttpServer, startStandalone } from '@wharf/harness';
@@ -9,7 +9,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { withTraits } from '../../driver-contract/with-traits.ts';
 import { alistDriver } from './index.ts';
-import { storagesOn } from './testing/gateway-suite.ts';
+import { nothingCountsWhileAway, storagesOn } from './testing/gateway-suite.ts';
 import { testSurroundings } from './testing/test-surroundings.ts';
 
 // Servers of the family name no errors, do not say that they are a Wharf, pass no hops on, and want the size of a body beforehand.
@@ -141,26 +141,4 @@ it('a write that breaks, or may not have its name, leaves the old file and nothi
   expect(await textOf(driver, '/file')).toBe('new');
 });
 
-it('while the folder that is shown is away nothing counts as stored, made or removed', async () => {
-  const folder = path.join(wharf.filesDir, 'away');
-  await mkdir(folder);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(path.join(folder, 'file'), 'precious');
-  const items = { url: gateway.url, token: token, root_folder_path: '/local/away' };
-  const driver = (await alistDriver.open(JSON.stringify(items), testSurroundings())) as Required<StorageDriver>;
-  onTestFinished(() => driver.close());
-  await rename(folder, `${folder}-elsewhere`);
-  for (const call of [
-    () => put(driver, '/new', 'x', { sizeBytes: 1 }),
-    () => put(driver, '/deep/new', 'x', { sizeBytes: 1 }),
-    () => driver.makeDirectory(at('/made')),
-    () => driver.makeDirectory(at('/deep/made')),
-    () => driver.remove(at('/file'), { recursive: true }),
-  ])
-    expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
-  await rename(`${folder}-elsewhere`, folder);
-  expect(await namesIn(driver, '/')).toEqual(['file']);
-  await put(driver, '/new', 'x', { sizeBytes: 1 });
-  await driver.remove(at('/file'), { recursive: true });
-  expect(await readdir(folder)).toEqual(['new']);
-});
+nothingCountsWhileAway({ wharf, url: gateway.url, token, definition: alistDriver });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { childPath, isEntryName, MOUNT_ROOT, type MountPath } from '@wharf/paths';
-import { foldsCase, otherSpellings, tellingNames } from '../../driver-contract/folding.ts';
+import { foldsCase, spellingsToAsk } from '../../driver-contract/folding.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { GatewayClient } from './client.ts';
 import { isFarName } from './far-names.ts';
@@ -45,10 +45,7 @@ async function tryFolder(gateway: Gateway, folder: MountPath, signal: AbortSigna
       if (isDirectory && folders.length < MAX_FOLDERS) folders.push(childPath(folder, name));
       if (names.size > MAX_NAMES) return told;
     }
-    const others = tellingNames(names, MAX_ASKED)
-      .flatMap(otherSpellings)
-      .filter((other) => isEntryName(other) && !names.has(other));
-    for (const other of others)
+    for (const other of spellingsToAsk(names, (name) => names.has(name), MAX_ASKED).filter(isEntryName))
       if (await gateway.find(`${folder === MOUNT_ROOT ? '' : folder}/${other}`, { signal })) return { ...told, isFolded: true };
   } catch (error) {
     if (!AppError.is(error)) throw error;

@@ -1,13 +1,13 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { login, startStandalone, at as valueAt } from '@wharf/harness';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { at, codeOf, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
+import { at, codeOf, namesIn } from '../../driver-contract/conformance/driver-calls.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { openListDriver } from './index.ts';
-import { storagesOn } from './testing/gateway-suite.ts';
+import { nothingCountsWhileAway, storagesOn } from './testing/gateway-suite.ts';
 import { testSurroundings } from './testing/test-surroundings.ts';
 
 const wharf = await startStandalone();
@@ -63,26 +63,4 @@ it('a folder with a name that no listing shows is not empty, and keeps what is i
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('while the folder that is shown is away nothing counts as stored, made or removed', async () => {
-  const folder = path.join(wharf.filesDir, 'away');
-  await mkdir(folder);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(path.join(folder, 'file'), 'precious');
-  const items = { url: wharf.base, token: admin.token, root_folder_path: '/local/away' };
-  const driver = (await openListDriver.open(JSON.stringify(items), testSurroundings())) as Required<StorageDriver>;
-  onTestFinished(() => driver.close());
-  await rename(folder, `${folder}-elsewhere`);
-  for (const call of [
-    () => put(driver, '/new', 'x', { sizeBytes: 1 }),
-    () => put(driver, '/deep/new', 'x', { sizeBytes: 1 }),
-    () => driver.makeDirectory(at('/made')),
-    () => driver.makeDirectory(at('/deep/made')),
-    () => driver.remove(at('/file'), { recursive: true }),
-  ])
-    expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
-  await rename(`${folder}-elsewhere`, folder);
-  expect(await namesIn(driver, '/')).toEqual(['file']);
-  await put(driver, '/new', 'x', { sizeBytes: 1 });
-  await driver.remove(at('/file'), { recursive: true });
-  expect(await readdir(folder)).toEqual(['new']);
-});
+nothingCountsWhileAway({ wharf, url: wharf.base, token: admin.token, definition: openListDriver });

@@ -1,7 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { countConnections, startFaultProxy, type Wharf } from '@wharf/harness';
+import { expect, it, onTestFinished } from 'vitest';
+import { at, codeOf, namesIn, put } from '../../../driver-contract/conformance/driver-calls.ts';
 import { folderSide, standingFolder } from '../../../driver-contract/conformance/folder-side.ts';
 import type { StorageUnderTest } from '../../../driver-contract/conformance/rule.suite.ts';
 import { atEnd } from '../../../driver-contract/conformance/rule-end.suite.ts';
@@ -54,5 +56,32 @@ export function storagesOn({ wharf, url, token, definition }: Gateway) {
   return (around: (driver: StorageDriver) => StorageDriver) => ({
     open: async () => openIn(await newFolder(), around),
     openStanding: async () => ({ ...(await openIn(await standing(), around)), isStanding: true as const }),
+  });
+}
+
+/** A rule of its own: on any gateway, without what is around a driver. */
+export function nothingCountsWhileAway({ wharf, url, token, definition }: Gateway): void {
+  it('while the folder that is shown is away nothing counts as stored, made or removed', async () => {
+    const folder = path.join(wharf.filesDir, 'away');
+    await mkdir(folder);
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(path.join(folder, 'file'), 'precious');
+    const items = { url, token, root_folder_path: '/local/away' };
+    const driver = (await definition.open(JSON.stringify(items), testSurroundings())) as Required<StorageDriver>;
+    onTestFinished(() => driver.close());
+    await rename(folder, `${folder}-elsewhere`);
+    for (const call of [
+      () => put(driver, '/new', 'x', { sizeBytes: 1 }),
+      () => put(driver, '/deep/new', 'x', { sizeBytes: 1 }),
+      () => driver.makeDirectory(at('/made')),
+      () => driver.makeDirectory(at('/deep/made')),
+      () => driver.remove(at('/file'), { recursive: true }),
+    ])
+      expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
+    await rename(`${folder}-elsewhere`, folder);
+    expect(await namesIn(driver, '/')).toEqual(['file']);
+    await put(driver, '/new', 'x', { sizeBytes: 1 });
+    await driver.remove(at('/file'), { recursive: true });
+    expect(await readdir(folder)).toEqual(['new']);
   });
 }
