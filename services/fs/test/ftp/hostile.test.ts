@@ -537,6 +537,27 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(steps).toEqual([0, 1, 1, 2]);
   });
 
+  it('that ends a session in the place of an answer says nothing of what was asked', async () => {
+    const folder = (name: string) => Buffer.from(`type=dir;size=0; ${name}\r\n`);
+    const server = await startHostile({
+      reply: (verb, place) =>
+        verb === 'MLST' && place === '/root/victim'
+          ? '250-it is\r\n type=dir; x\r\n250 End'
+          : verb === 'DELE' && place === '/root/victim'
+            ? '550 a folder'
+            : place === '/root/victim/link' || place === '/root/there'
+              ? '421 no transfer for 600 s'
+              : undefined,
+      data: (verb, place) =>
+        verb !== 'MLSD' ? [] : place === '/root/victim' ? [folder('link')] : [Buffer.from('type=file;size=1; of others\r\n')],
+    });
+    const driver = await openFtp(itemsOf(server));
+    expect(await codeOf(driver.stat(mpath('/there')))).toBe('STORAGE_UNAVAILABLE');
+    expect(await codeOf(driver.remove(mpath('/there'), { recursive: false }))).toBe('STORAGE_UNAVAILABLE');
+    expect(await codeOf(driver.remove(mpath('/victim'), { recursive: true }))).toBe('STORAGE_UNAVAILABLE');
+    expect(server.commands.filter((line) => line.includes('of others'))).toEqual([]);
+  });
+
   it.each(['less', 'more'])('that keeps %s than it was sent has not taken a file', async (what) => {
     const size = what === 'less' ? 3 : 5;
     const server = await startHostile({

@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
-import { isRefusal } from './errors.ts';
+import { isRefusal, isTooMany } from './errors.ts';
 import { readFolder } from './folder.ts';
 import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
 import type { RemoteRoot } from './remote-root.ts';
@@ -82,11 +83,16 @@ async function listedAlone(session: FtpSession, settings: FtpSettings, place: st
   return { ...entry, name };
 }
 
-/** Undefined where the server refuses it: it says hardly ever why. */
+/**
+ * Undefined where the server refuses it: it says hardly ever why.
+ *
+ * @throws AppError STORAGE_UNAVAILABLE: it ends the session in the place of an answer, which says nothing of what was asked
+ */
 export async function orRefused<Result>(asked: Promise<Result>): Promise<Result | undefined> {
   try {
     return await asked;
   } catch (error) {
+    if (isTooMany(error)) throw storageError('STORAGE_UNAVAILABLE', error);
     if (isRefusal(error)) return undefined;
     throw error;
   }
