@@ -34,9 +34,15 @@ async function foldsNames(client: S3Client, keyPrefix: string, options: CallOpti
   return answersToAny(client, others, (other) => keyPrefix + other, options);
 }
 
+/** Whether the store has something by a name that it does not list: what it lists is there by itself, maybe far behind the names that were read. */
 async function answersToAny(client: S3Client, others: string[], keyOf: (name: string) => string, options: CallOptions): Promise<boolean> {
-  const heads = await Promise.all(others.map((other) => unlessRefused(client.findHead(keyOf(other), options), options)));
-  return heads.some((head) => head !== undefined);
+  const isFolded = async (key: string) => {
+    if ((await client.findHead(key, options)) === undefined) return false;
+    const page = await unlessRefused(client.firstPage({ prefix: key, maxKeys: 1, ...options }), options);
+    return page?.objects[0]?.key !== key;
+  };
+  const answers = await Promise.all(others.map((other) => unlessRefused(isFolded(keyOf(other)), options)));
+  return answers.includes(true);
 }
 
 /** Undefined where it fails. @throws what the caller's signal says */

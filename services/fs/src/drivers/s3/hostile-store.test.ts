@@ -460,6 +460,23 @@ describe.each([
   });
 });
 
+it('a bucket with two spellings of a name, one of them far behind, is mounted where it cannot be written to', async () => {
+  const there = ['README', ...Array.from({ length: 200 }, (_, index) => `a${index}`), 'readme'].sort();
+  const server = await startHttpServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
+    if (request.method === 'HEAD')
+      return void response.writeHead(there.includes(pathname.slice('/b/'.length)) ? 200 : 404, { ...HEAD, 'Content-Length': 0 }).end();
+    if (request.method !== 'GET') return void response.writeHead(403).end();
+    const listed = there.filter((key) => key.startsWith(searchParams.get('prefix') ?? ''));
+    response.end(listing(listed.slice(0, Number(searchParams.get('max-keys') ?? 1000))));
+  });
+  onTestFinished(() => server.stop());
+  const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
+  const driver = await s3Driver.open(JSON.stringify(addition), { egress: testEgress() });
+  onTestFinished(() => driver.close());
+  expect(await namesIn(driver)).toEqual(there);
+});
+
 it('what is above a folder or a file is looked for in few requests, however deep it is', async () => {
   const requestsFor = async (levels: number) => {
     const { driver, asked } = await openOn((request, response) => {

@@ -83,6 +83,34 @@ it('an endless listing comes as it is read, and is left', async () => {
   expect(entries).toBe(2_500);
 });
 
+it.each([
+  ['one of them far behind', ['README', ...Array.from({ length: 20 }, (_, index) => `f${index}`), 'readme'], false, 'opened'],
+  ['and nothing else', ['a', 'A'], false, 'opened'],
+  [
+    'to which it does not keep',
+    ['README', ...Array.from({ length: 20 }, (_, index) => `f${index}`)],
+    true,
+    'does not tell upper from lower case',
+  ],
+])('a server that cannot be written to, with two spellings of a name, %s', async (_, names, isFolded, outcome) => {
+  const folded = (name: string) => (isFolded ? name.toLowerCase() : name);
+  const server = await startHttpServer((request, response) => {
+    if (request.method !== 'PROPFIND') return void response.writeHead(403).end();
+    const name = new URL(request.url ?? '', 'http://server').pathname.slice('/dav/'.length);
+    const listed = request.headers['depth'] === '0' ? [] : names;
+    if (name === '') return answer(response, multistatus(...listed.map((each) => entry(`/dav/${each}`))));
+    if (!names.some((each) => folded(each) === folded(name))) return void response.writeHead(404).end();
+    answer(response, `<D:multistatus xmlns:D="DAV:">${entry(`/dav/${name}`)}</D:multistatus>`);
+  });
+  onTestFinished(() => server.stop());
+  const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/' };
+  const opened = await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() }).then(
+    (driver) => driver.close().then(() => 'opened'),
+    (error: Error) => error.message,
+  );
+  expect(opened).toContain(outcome);
+});
+
 it('what a server lists of the folder in which it is tried is not kept', async () => {
   const held: number[] = [];
   const long = entry(`/dav/${'x'.repeat(1_000)}`);

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { isEntryName } from '@wharf/paths';
-import { existingTraits, foldsCase, triedTraits } from '../../driver-contract/folding.ts';
+import { foldsCase, spellingsToAsk, triedTraits } from '../../driver-contract/folding.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { Place, WebdavClient } from './client.ts';
@@ -108,15 +108,18 @@ async function isListed(client: WebdavClient, folder: Place, wanted: string, opt
   return isThere;
 }
 
-/** One that is empty tells nothing, and has nothing that could be reached. */
+/** Whether names that are not listed lead to something all the same. One that is empty tells nothing, and has nothing that could be reached. */
 async function foldsNames(client: WebdavClient, options: CallOptions): Promise<boolean> {
-  const names: string[] = [];
+  const names = new Set<string>();
   for await (const { name } of client.list('/', options)) {
-    if (name !== undefined && isEntryName(name)) names.push(name);
-    if (names.length === MAX_LOOKED_AT) break;
+    if (name !== undefined && isEntryName(name)) names.add(name);
+    if (names.size === MAX_LOOKED_AT) break;
   }
-  if (names.length === 0) return false;
-  const isThere = async (name: string) => (await client.find(`/${name}`, options)) !== undefined;
-  const spelled = names.filter((name) => /[a-z]/i.test(name) || name.normalize('NFD') !== name);
-  return spelled.length > 0 && (await existingTraits(spelled, isThere, MAX_LOOKED_AT)).folds;
+  const answering = new Set<string>();
+  for (const other of spellingsToAsk(names, (name) => names.has(name), MAX_LOOKED_AT))
+    if ((await client.find(`/${other}`, options)) !== undefined) answering.add(other);
+  if (answering.size === 0) return false;
+  // What is listed is there by itself, maybe far behind the names that were read.
+  for await (const { name } of client.list('/', options)) if (name !== undefined) answering.delete(name);
+  return answering.size > 0;
 }
