@@ -135,12 +135,13 @@ export class GatewayClient {
     return detail;
   }
 
-  /** What is in a folder, as it comes. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY, at the first step */
-  async *list(path: string, { signal }: CallOptions): AsyncGenerator<RemoteEntry, void> {
-    const asked = {
-      ...{ path: this.#there(path), password: this.#settings.folderPassword, page: 1, per_page: 0 },
-      refresh: this.#settings.refreshes,
-    };
+  /**
+   * What is in a folder, as it comes.
+   *
+   * @param refresh whether the gateway is to look, where it may know. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY, at the first step
+   */
+  async *list(path: string, { signal }: CallOptions, refresh = this.#settings.refreshes): AsyncGenerator<RemoteEntry, void> {
+    const asked = { path: this.#there(path), password: this.#settings.folderPassword, page: 1, per_page: 0, refresh };
     const ask: Ask = { method: 'POST', path: '/api/fs/list', body: JSON.stringify(asked), signal, listed: 'content' };
     const answer = await this.#withToken(signal, async (token) => {
       // What is wrong with the login stands at the begin: nothing has been handed out by then.

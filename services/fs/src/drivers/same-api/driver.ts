@@ -498,9 +498,17 @@ export class SameApiDriver implements StorageDriver {
     return there.isDirectory ? storageError('IS_A_DIRECTORY', error) : error;
   }
 
+  /** What others know of a folder may be half an hour old: they are to look, where they let us have them look. A Wharf looks as it removes. */
   async #isEmpty(folder: MountPath, call: CallOptions): Promise<boolean> {
-    for await (const _ of this.#client.list(folder, call)) return false;
-    return true;
+    const isListedEmpty = async (refreshes?: boolean) => {
+      for await (const _ of this.#client.list(folder, call, refreshes)) return false;
+      return true;
+    };
+    if (this.#isWharf) return isListedEmpty();
+    return isListedEmpty(true).catch((error: unknown) => {
+      if (!AppError.is(error, 'PERMISSION_DENIED')) throw error;
+      return isListedEmpty();
+    });
   }
 
   /** @throws AppError ENTRY_NOT_FOUND */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
+import type { AppError } from '@wharf/errors';
 import { countConnections, startHttpServer, waitFor } from '@wharf/harness';
 import { drained } from '@wharf/pace';
 import { expect, it, onTestFinished } from 'vitest';
@@ -578,4 +579,29 @@ it.each([
   const removal = (driver as Required<StorageDriver>).remove(at('/folder'), { recursive: false });
   await expect(failure(removal)).resolves.toMatchObject({ code: 'DIRECTORY_NOT_EMPTY' });
   expect(changes).toEqual(['/api/fs/remove_if_empty', { dir: '/r', names: ['folder'] }]);
+});
+
+it.each([
+  ['looks anew, and', true, ['new'], 'DIRECTORY_NOT_EMPTY', []],
+  ['looks anew, and', true, [], undefined, ['/api/fs/remove']],
+  ['lets nobody have it look anew, and', false, [], undefined, ['/api/fs/remove']],
+])('what a gateway that is no Wharf knew of a folder a while ago does not make it empty: one that %s', async (_, looks, names, code, done) => {
+  const changes: string[] = [];
+  const { driver } = await openOn(async (request, response) => {
+    const { refresh } = JSON.parse(await text(request)) as { refresh?: boolean };
+    if (request.url === '/api/fs/list') {
+      if (refresh && !looks) return say(response, null, 403, 'Refresh without permission');
+      const content = refresh ? names.map((name) => entry(name)) : [];
+      return say(response, { content, total: content.length });
+    }
+    if (request.url === '/api/fs/get' && changes.length === 0) return say(response, ROOT);
+    if (request.url === '/api/fs/get') return say(response, null, 500, 'object not found');
+    changes.push(request.url ?? '');
+    say(response, null);
+  });
+  const refusal = await driver.remove(at('/folder'), { recursive: false }).then(
+    () => undefined,
+    (error: AppError) => error.code,
+  );
+  expect([refusal, changes]).toEqual([code, done]);
 });
