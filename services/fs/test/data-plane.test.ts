@@ -421,6 +421,7 @@ describe('a download', () => {
     const { etag = '', 'last-modified': date = '' } = (await get('/l/digits.txt')).headers;
     for (const headers of [{ 'If-None-Match': etag }, { 'If-Modified-Since': date }])
       expect([(await get('/l/digits.txt', headers)).status, (await get('/l/digits.txt', headers)).text()]).toEqual([200, text]);
+    for (const known of [etag, date]) expect((await get('/l/digits.txt', { Range: 'bytes=2-4', 'If-Range': known })).text()).toBe(text);
     expect((await get('/l/digits.txt', { 'If-Match': '"x"' })).status).toBe(412);
   });
 

@@ -287,10 +287,12 @@ function refuseRange(response: ServerResponse, headers: Record<string, string>, 
 function rangesFor(
   request: IncomingMessage,
   sizeBytes: number,
-  { modifiedAt }: Entry,
+  entry: Entry,
   etag: string,
 ): Range[] | 'unsatisfiable' | undefined {
-  if (request.method !== 'GET' || !isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
+  const ifRange = singleHeader(request.headers['if-range']);
+  const isCurrent = ifRange === undefined || (tellsChanges(entry) && isRangeCurrent(ifRange, etag, entry.modifiedAt));
+  if (request.method !== 'GET' || !isCurrent) return undefined;
   return rangesOf(sizeBytes, request.headers.range);
 }
 

@@ -1,4 +1,5 @@
 import type { Entry } from '../driver-contract/storage-driver.ts';
+import { isKnown } from './preconditions.ts';
 
 /** The strongest digest there is, else the storage's own version, else time and size. */
 export function etagOf(entry: Entry): string {
@@ -8,7 +9,7 @@ export function etagOf(entry: Entry): string {
 
 /** Whether another content has another tag: not where the storage tells no date, neither a digest nor a version. */
 export function tellsChanges(entry: Entry): boolean {
-  return knownOf(entry) !== undefined || entry.modifiedAt.getTime() !== 0;
+  return knownOf(entry) !== undefined || isKnown(entry.modifiedAt);
 }
 
 function knownOf({ hashes, version }: Entry): string | undefined {

@@ -40,6 +40,14 @@ it.each([
   expect(evaluatePreconditions(headers, TAG, modifiedAt)).toBe(verdict);
 });
 
+it('a date that nobody knows says nothing: of a file with a version it is as old as ever', () => {
+  const unknown = new Date(0);
+  expect(evaluatePreconditions({ 'if-modified-since': unknown.toUTCString() }, TAG, unknown)).toBe('proceed');
+  expect(evaluatePreconditions({ 'if-none-match': TAG }, TAG, unknown)).toBe('not-modified');
+  expect(isRangeCurrent(unknown.toUTCString(), TAG, unknown)).toBe(false);
+  expect(isRangeCurrent(TAG, TAG, unknown)).toBe(true);
+});
+
 describe('If-Range', () => {
   it.each([
     [undefined, true],

@@ -15,7 +15,7 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string
   const ifNoneMatch = headers['if-none-match'];
   if (ifNoneMatch !== undefined) return matchesAny(ifNoneMatch.replaceAll('W/"', '"'), etag) ? 'not-modified' : 'proceed';
   const modifiedSince = dateOf(headers['if-modified-since']);
-  return modifiedSince !== undefined && modifiedSecond <= modifiedSince ? 'not-modified' : 'proceed';
+  return modifiedSince !== undefined && isKnown(modifiedAt) && modifiedSecond <= modifiedSince ? 'not-modified' : 'proceed';
 }
 
 /**
@@ -42,7 +42,12 @@ export function isRangeCurrent(ifRange: string | undefined, etag: string, modifi
   if (ifRange === undefined) return true;
   if (ifRange.startsWith('"')) return ifRange === etag;
   const date = dateOf(ifRange);
-  return date !== undefined && date === Math.floor(modifiedAt.getTime() / 1000) * 1000;
+  return isKnown(modifiedAt) && date === Math.floor(modifiedAt.getTime() / 1000) * 1000;
+}
+
+/** A storage that knows no date says 1970. */
+export function isKnown(modifiedAt: Date): boolean {
+  return modifiedAt.getTime() !== 0;
 }
 
 /** Whether a list of `If-Match` has a tag. Compares strongly: our tags are strong, so a weak one never matches. */
