@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, withoutEnd } from '@wharf/pace';
-import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import {
+  baseName,
+  childPath,
+  type EntryName,
+  isEntryName,
+  isWithin,
+  MOUNT_ROOT,
+  type MountPath,
+  nameAt,
+  parentPath,
+  pathSegments,
+} from '@wharf/paths';
 import { drain, emptyContent, openEndContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
@@ -527,8 +538,38 @@ export class SameApiDriver implements StorageDriver {
       await this.#requireRoot(call);
       // A folder that mounts alone make has no storage either, and is there.
       if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
+      await this.#requireListed(await this.#nearestFolder(path, call), call);
       throw storageError('ENTRY_NOT_FOUND', error);
     }
+  }
+
+  /**
+   * A storage of the gateway has its place there while its own root is away, as on a disk that is not mounted: then it cannot be listed, and does not say what
+   * is in it.
+   *
+   * @throws AppError STORAGE_UNAVAILABLE
+   */
+  async #requireListed(folder: MountPath, call: CallOptions): Promise<void> {
+    try {
+      await this.#isEmpty(folder, call);
+    } catch (error) {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND')) throw rootIsGone(error);
+      if (isAway(error)) throw error;
+      throwIfAborted(call.signal);
+    }
+  }
+
+  /** The lowest folder on the way to something that is there. It may be a thousand levels above. */
+  async #nearestFolder(path: MountPath, call: CallOptions): Promise<MountPath> {
+    const segments = pathSegments(path);
+    const above = (count: number) => `/${segments.slice(0, count).join('/')}` as MountPath;
+    let [there, most] = [0, segments.length - 1];
+    while (there < most) {
+      const middle = Math.ceil((there + most) / 2);
+      if ((await this.#client.find(above(middle), call))?.isDirectory) there = middle;
+      else most = middle - 1;
+    }
+    return above(there);
   }
 
   /**

@@ -66,22 +66,45 @@ export function nothingCountsWhileAway({ wharf, url, token, definition }: Gatewa
     await mkdir(folder);
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await writeFile(path.join(folder, 'file'), 'precious');
-    const items = { url, token, root_folder_path: '/local/away' };
-    const driver = (await definition.open(JSON.stringify(items), testSurroundings())) as Required<StorageDriver>;
-    onTestFinished(() => driver.close());
+    const driver = await openAt('/local/away');
     await rename(folder, `${folder}-elsewhere`);
-    for (const call of [
-      () => put(driver, '/new', 'x', { sizeBytes: 1 }),
-      () => put(driver, '/deep/new', 'x', { sizeBytes: 1 }),
-      () => driver.makeDirectory(at('/made')),
-      () => driver.makeDirectory(at('/deep/made')),
-      () => driver.remove(at('/file'), { recursive: true }),
-    ])
-      expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
+    await expectNothing(driver, '/file');
     await rename(`${folder}-elsewhere`, folder);
     expect(await namesIn(driver, '/')).toEqual(['file']);
     await put(driver, '/new', 'x', { sizeBytes: 1 });
     await driver.remove(at('/file'), { recursive: true });
     expect(await readdir(folder)).toEqual(['new']);
   });
+
+  it.each(['/local', '/'])('neither does it while a storage of the gateway is away: shown is %s', async (shown) => {
+    const above = shown === '/' ? '/local' : '';
+    const driver = await openAt(shown);
+    await put(driver, `${above}/kept/file`, 'precious', { sizeBytes: 8 });
+    await rename(wharf.filesDir, `${wharf.filesDir}-elsewhere`);
+    try {
+      await expectNothing(driver, `${above}/kept/file`, above);
+    } finally {
+      await rename(`${wharf.filesDir}-elsewhere`, wharf.filesDir);
+    }
+    await driver.remove(at(`${above}/kept/file`), { recursive: true });
+    await driver.remove(at(`${above}/kept`), { recursive: false });
+    expect(await codeOf(driver.remove(at(`${above}/kept/file`), { recursive: true }))).toBe('ENTRY_NOT_FOUND');
+  });
+
+  async function openAt(root_folder_path: string): Promise<Required<StorageDriver>> {
+    const driver = await definition.open(JSON.stringify({ url, token, root_folder_path }), testSurroundings());
+    onTestFinished(() => driver.close());
+    return driver as Required<StorageDriver>;
+  }
+
+  async function expectNothing(driver: Required<StorageDriver>, file: string, above = ''): Promise<void> {
+    for (const call of [
+      () => put(driver, `${above}/new`, 'x', { sizeBytes: 1 }),
+      () => put(driver, `${above}/deep/new`, 'x', { sizeBytes: 1 }),
+      () => driver.makeDirectory(at(`${above}/made`)),
+      () => driver.makeDirectory(at(`${above}/deep/made`)),
+      () => driver.remove(at(file), { recursive: true }),
+    ])
+      expect(await codeOf(call())).toBe('STORAGE_UNAVAILABLE');
+  }
 }
