@@ -5,6 +5,7 @@ import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, entriesIn, namesIn, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
@@ -546,4 +547,33 @@ it('a folder that opens only when the alias was closed meanwhile takes no write 
   resolve();
   await refuses('STORAGE_UNAVAILABLE', writing);
   expect(await textOf(late, '/file')).toBe('old');
+});
+
+it.each([
+  ['one of several', 'a:/a\nb:/b', '/a/file'],
+  ['one of those of one name', 'x:/b\nx:/a', '/file'],
+])('nothing counts as removed while the storage of %s is away', async (_, paths, file) => {
+  const missing = storageError('ENTRY_NOT_FOUND');
+  let isAway = false;
+  const stores = new Map(['/a', '/b'].map((path) => [path, new MemoryDriver()]));
+  const openMount = async (path: string) => {
+    const driver = stores.get(path) ?? new MemoryDriver();
+    const whileThere = async <Result>(work: () => Promise<Result>) => (isAway && path === '/a' ? Promise.reject(missing) : work());
+    const base = decorated({
+      ...operationsOf(driver),
+      stat: (...given) => whileThere(() => driver.stat(...given)),
+      remove: (...given) => whileThere(() => driver.remove(...given)),
+      beginRemoval: async (names) => names.map(() => missing),
+    });
+    return inFolder(decorate(base, undefined), MOUNT_ROOT, () => {});
+  };
+  const driver = all(decorate(await aliasDriver.open(JSON.stringify({ paths, ...write('all') }), { openMount }), aliasDriver.limits));
+  await put(stores.get('/a') as MemoryDriver, '/file', 'of a');
+  isAway = true;
+  await refuses('STORAGE_UNAVAILABLE', driver.remove(at(file), { recursive: true }));
+  expect(await driver.beginRemoval([at(file)])).toMatchObject([{ code: 'STORAGE_UNAVAILABLE' }]);
+  isAway = false;
+  await driver.remove(at(file), { recursive: true });
+  await refuses('ENTRY_NOT_FOUND', driver.remove(at(file), { recursive: true }));
+  expect(await driver.beginRemoval([at(file)])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
 });

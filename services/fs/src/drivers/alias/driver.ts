@@ -312,7 +312,7 @@ class AliasDriver implements StorageDriver {
     if (options.begun !== undefined) return goOnRemoving(where.group.places, where.path, options, options.begun);
     const there = await this.#having(where, options);
     const [first] = there;
-    if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (first === undefined) return this.#removeNothing(where, options);
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
     requireUnchanged(options.onlyIf, first.entry);
     if (first.entry.isDirectory && !options.recursive) {
@@ -336,11 +336,23 @@ class AliasDriver implements StorageDriver {
       gate.run(async () => {
         const where = this.#belowGroup(path);
         const there = await this.#having(where, options);
-        if (there.length === 0) throw storageError('ENTRY_NOT_FOUND');
+        if (there.length === 0) return this.#removeNothing(where, options);
         return { where, targets: chooseAmong(this.#settings.write, there, where.group.places.length) };
       }),
     );
     return beginIn(await Promise.allSettled(looks), options);
+  }
+
+  /** What no folder has: each storage is asked to remove it all the same, for one that is away says so then alone. @throws AppError ENTRY_NOT_FOUND; what any says else */
+  async #removeNothing({ group, path }: Where, options: CallOptions & Pick<RemoveOptions, 'onlyIf'>): Promise<never> {
+    for (const place of group.places) {
+      const driver = await place.driver();
+      if (!supports(driver, 'remove')) continue;
+      await driver.remove(path, { ...options, recursive: false }).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+      });
+    }
+    throw storageError('ENTRY_NOT_FOUND');
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
