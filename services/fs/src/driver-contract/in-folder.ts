@@ -1,8 +1,9 @@
+import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
-import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { storageError, throwIfAborted } from './storage-error.ts';
+import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
+import { rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
@@ -40,7 +41,10 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
   const changing = telling(at, onChanged);
   return decorated({
     traits: driver.traits,
-    stat: async (path, options) => named(path, await driver.stat(at(path), options)),
+    async stat(path, options) {
+      const found = driver.stat(at(path), options);
+      return named(path, await (path === MOUNT_ROOT ? found.catch((error: unknown) => whyMissing(driver, error, options)) : found));
+    },
     async *list(directory, options) {
       yield* driver.list(at(directory), options);
     },
@@ -94,6 +98,16 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
             ),
         )),
   });
+}
+
+/** A folder that is not there says nothing while the root of its driver is not there neither. @throws STORAGE_UNAVAILABLE then, else what it is given */
+async function whyMissing(driver: StorageDriver, error: unknown, options: CallOptions | undefined): Promise<never> {
+  const isMissing = (one: unknown) => AppError.is(one, 'ENTRY_NOT_FOUND');
+  if (!isMissing(error)) throw error;
+  await driver.stat(MOUNT_ROOT, options).catch((missing: unknown) => {
+    throw isMissing(missing) ? rootIsGone(missing) : missing;
+  });
+  throw error;
 }
 
 /** Does something, and tells of it. @param takesAway whether what was there is gone then */

@@ -549,31 +549,56 @@ it('a folder that opens only when the alias was closed meanwhile takes no write 
   expect(await textOf(late, '/file')).toBe('old');
 });
 
-it.each([
-  ['one of several', 'a:/a\nb:/b', '/a/file'],
-  ['one of those of one name', 'x:/b\nx:/a', '/file'],
-])('nothing counts as removed while the storage of %s is away', async (_, paths, file) => {
+/** An Alias over the roots of two storages with what is around them in the service. The first can be away, as one whose disk is not mounted. */
+async function openOverStorages(paths: string) {
   const missing = storageError('ENTRY_NOT_FOUND');
-  let isAway = false;
-  const stores = new Map(['/a', '/b'].map((path) => [path, new MemoryDriver()]));
+  const first = { isAway: false };
+  const stores = { '/a': new MemoryDriver(), '/b': new MemoryDriver() };
   const openMount = async (path: string) => {
-    const driver = stores.get(path) ?? new MemoryDriver();
-    const whileThere = async <Result>(work: () => Promise<Result>) => (isAway && path === '/a' ? Promise.reject(missing) : work());
+    const driver = path === '/a' ? stores['/a'] : stores['/b'];
+    const whileThere = async <Result>(work: () => Promise<Result>) =>
+      first.isAway && path === '/a' ? Promise.reject(missing) : work();
     const base = decorated({
       ...operationsOf(driver),
       stat: (...given) => whileThere(() => driver.stat(...given)),
+      async *list(...given) {
+        yield* await whileThere(async () => driver.list(...given));
+      },
       remove: (...given) => whileThere(() => driver.remove(...given)),
+      write: (...given) => whileThere(() => driver.write(...given)),
       beginRemoval: async (names) => names.map(() => missing),
     });
     return inFolder(decorate(base, undefined), MOUNT_ROOT, () => {});
   };
-  const driver = all(decorate(await aliasDriver.open(JSON.stringify({ paths, ...write('all') }), { openMount }), aliasDriver.limits));
-  await put(stores.get('/a') as MemoryDriver, '/file', 'of a');
-  isAway = true;
+  const addition = JSON.stringify({ paths, ...write('all') });
+  return { driver: all(decorate(await aliasDriver.open(addition, { openMount }), aliasDriver.limits)), stores, first };
+}
+
+it.each([
+  ['one of several', 'a:/a\nb:/b', '/a/file'],
+  ['one of those of one name', 'x:/b\nx:/a', '/file'],
+])('nothing counts as removed while the storage of %s is away', async (_, paths, file) => {
+  const { driver, stores, first } = await openOverStorages(paths);
+  await put(stores['/a'], '/file', 'of a');
+  first.isAway = true;
   await refuses('STORAGE_UNAVAILABLE', driver.remove(at(file), { recursive: true }));
   expect(await driver.beginRemoval([at(file)])).toMatchObject([{ code: 'STORAGE_UNAVAILABLE' }]);
-  isAway = false;
+  first.isAway = false;
   await driver.remove(at(file), { recursive: true });
   await refuses('ENTRY_NOT_FOUND', driver.remove(at(file), { recursive: true }));
   expect(await driver.beginRemoval([at(file)])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+});
+
+it('what one of several storages has is neither replaced nor removed, nor all that is listed, while another is away', async () => {
+  const { driver, stores, first } = await openOverStorages('x:/a\nx:/b');
+  for (const store of Object.values(stores)) await put(store, '/file', 'old');
+  first.isAway = true;
+  await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'new'));
+  await refuses('STORAGE_UNAVAILABLE', put(driver, '/other', 'new'));
+  await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/file'), { recursive: true }));
+  expect(await textOf(driver, '/file')).toBe('old');
+  await refuses('STORAGE_UNAVAILABLE', namesIn(driver, '/'));
+  first.isAway = false;
+  await put(driver, '/file', 'new');
+  expect(await Promise.all(Object.values(stores).map((store) => textOf(store, '/file')))).toEqual(['new', 'new']);
 });

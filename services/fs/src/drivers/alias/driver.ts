@@ -160,6 +160,7 @@ class AliasDriver implements StorageDriver {
         // A file that is looked at first is what the path has; a folder behind a file is not seen.
         const isFile = AppError.is(error, 'NOT_A_DIRECTORY') && !isFound && (await this.#isFirst(where, place, options));
         if (isFile || !isMissing(error)) throw error;
+        await requireNotAway(driver, options);
       }
     }
     if (!isFound) throw storageError('ENTRY_NOT_FOUND');
@@ -312,7 +313,7 @@ class AliasDriver implements StorageDriver {
     if (options.begun !== undefined) return goOnRemoving(where.group.places, where.path, options, options.begun);
     const there = await this.#having(where, options);
     const [first] = there;
-    if (first === undefined) return this.#removeNothing(where, options);
+    if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
     requireUnchanged(options.onlyIf, first.entry);
     if (first.entry.isDirectory && !options.recursive) {
@@ -336,23 +337,11 @@ class AliasDriver implements StorageDriver {
       gate.run(async () => {
         const where = this.#belowGroup(path);
         const there = await this.#having(where, options);
-        if (there.length === 0) return this.#removeNothing(where, options);
+        if (there.length === 0) throw storageError('ENTRY_NOT_FOUND');
         return { where, targets: chooseAmong(this.#settings.write, there, where.group.places.length) };
       }),
     );
     return beginIn(await Promise.allSettled(looks), options);
-  }
-
-  /** What no folder has: each storage is asked to remove it all the same, for one that is away says so then alone. @throws AppError ENTRY_NOT_FOUND; what any says else */
-  async #removeNothing({ group, path }: Where, options: CallOptions & Pick<RemoveOptions, 'onlyIf'>): Promise<never> {
-    for (const place of group.places) {
-      const driver = await place.driver();
-      if (!supports(driver, 'remove')) continue;
-      await driver.remove(path, { ...options, recursive: false }).catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
-      });
-    }
-    throw storageError('ENTRY_NOT_FOUND');
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -490,8 +479,9 @@ class AliasDriver implements StorageDriver {
     try {
       return { place, driver, entry: await driver.stat(path, options) };
     } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
+      if (!isMissing(error)) throw error;
+      await requireNotAway(driver, options);
+      return undefined;
     }
   }
 
@@ -558,6 +548,13 @@ class AliasDriver implements StorageDriver {
     const hasParent = ({ place }: Found) => parents.some((each) => each.place === place && each.entry.isDirectory);
     if (!targets.every(hasParent)) throw storageError('UNSUPPORTED_OPERATION');
   }
+}
+
+/** A folder that is away with its storage has nothing: it says why where it is asked for itself. @throws what it says, but that it is not there */
+async function requireNotAway(folder: StorageDriver, options: CallOptions): Promise<void> {
+  await folder.stat(MOUNT_ROOT, options).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
 }
 
 /** One after the other. @returns what the first answers */
