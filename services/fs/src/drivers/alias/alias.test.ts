@@ -564,6 +564,7 @@ async function openOverStorages(paths: string) {
       async *list(...given) {
         yield* await whileThere(async () => driver.list(...given));
       },
+      read: (...given) => whileThere(() => driver.read(...given)),
       remove: (...given) => whileThere(() => driver.remove(...given)),
       write: (...given) => whileThere(() => driver.write(...given)),
       beginRemoval: async (names) => names.map(() => missing),
@@ -592,13 +593,16 @@ it.each([
 it('what one of several storages has is neither replaced nor removed, nor all that is listed, while another is away', async () => {
   const { driver, stores, first } = await openOverStorages('x:/a\nx:/b');
   for (const store of Object.values(stores)) await put(store, '/file', 'old');
+  await put(stores['/a'], '/of a', 'x');
   first.isAway = true;
   await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'new'));
   await refuses('STORAGE_UNAVAILABLE', put(driver, '/other', 'new'));
   await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/file'), { recursive: true }));
   expect(await textOf(driver, '/file')).toBe('old');
   await refuses('STORAGE_UNAVAILABLE', namesIn(driver, '/'));
+  for (const call of [driver.stat(at('/of a')), driver.read(at('/of a'))]) await refuses('STORAGE_UNAVAILABLE', call);
   first.isAway = false;
+  await refuses('ENTRY_NOT_FOUND', driver.stat(at('/none')));
   await put(driver, '/file', 'new');
   expect(await Promise.all(Object.values(stores).map((store) => textOf(store, '/file')))).toEqual(['new', 'new']);
 });

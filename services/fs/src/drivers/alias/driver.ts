@@ -455,7 +455,9 @@ class AliasDriver implements StorageDriver {
         failure ??= error;
       }
     }
-    throw failure ?? storageError('ENTRY_NOT_FOUND');
+    if (failure !== undefined) throw failure;
+    for (const place of where.group.places) await requireNotAway(await place.driver(), options);
+    throw storageError('ENTRY_NOT_FOUND');
   }
 
   /** All that have something at a path, in their order. @throws what any of them says but that it has nothing */
