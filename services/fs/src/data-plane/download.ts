@@ -284,12 +284,7 @@ function refuseRange(response: ServerResponse, headers: Record<string, string>, 
 }
 
 /** Ranges are for GET only (RFC 9110 section 14.2). */
-function rangesFor(
-  request: IncomingMessage,
-  sizeBytes: number,
-  entry: Entry,
-  etag: string,
-): Range[] | 'unsatisfiable' | undefined {
+function rangesFor(request: IncomingMessage, sizeBytes: number, entry: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
   const ifRange = singleHeader(request.headers['if-range']);
   const isCurrent = ifRange === undefined || (tellsChanges(entry) && isRangeCurrent(ifRange, etag, entry.modifiedAt));
   if (request.method !== 'GET' || !isCurrent) return undefined;

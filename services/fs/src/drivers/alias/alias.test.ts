@@ -556,8 +556,7 @@ async function openOverStorages(paths: string) {
   const stores = { '/a': new MemoryDriver(), '/b': new MemoryDriver() };
   const openMount = async (path: string) => {
     const driver = path === '/a' ? stores['/a'] : stores['/b'];
-    const whileThere = async <Result>(work: () => Promise<Result>) =>
-      first.isAway && path === '/a' ? Promise.reject(missing) : work();
+    const whileThere = async <Result>(work: () => Promise<Result>) => (first.isAway && path === '/a' ? Promise.reject(missing) : work());
     const base = decorated({
       ...operationsOf(driver),
       stat: (...given) => whileThere(() => driver.stat(...given)),

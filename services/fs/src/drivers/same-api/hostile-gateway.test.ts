@@ -585,23 +585,26 @@ it.each([
   ['looks anew, and', true, ['new'], 'DIRECTORY_NOT_EMPTY', []],
   ['looks anew, and', true, [], undefined, ['/api/fs/remove']],
   ['lets nobody have it look anew, and', false, [], undefined, ['/api/fs/remove']],
-])('what a gateway that is no Wharf knew of a folder a while ago does not make it empty: one that %s', async (_, looks, names, code, done) => {
-  const changes: string[] = [];
-  const { driver } = await openOn(async (request, response) => {
-    const { refresh } = JSON.parse(await text(request)) as { refresh?: boolean };
-    if (request.url === '/api/fs/list') {
-      if (refresh && !looks) return say(response, null, 403, 'Refresh without permission');
-      const content = refresh ? names.map((name) => entry(name)) : [];
-      return say(response, { content, total: content.length });
-    }
-    if (request.url === '/api/fs/get' && changes.length === 0) return say(response, ROOT);
-    if (request.url === '/api/fs/get') return say(response, null, 500, 'object not found');
-    changes.push(request.url ?? '');
-    say(response, null);
-  });
-  const refusal = await driver.remove(at('/folder'), { recursive: false }).then(
-    () => undefined,
-    (error: AppError) => error.code,
-  );
-  expect([refusal, changes]).toEqual([code, done]);
-});
+])(
+  'what a gateway that is no Wharf knew of a folder a while ago does not make it empty: one that %s',
+  async (_, looks, names, code, done) => {
+    const changes: string[] = [];
+    const { driver } = await openOn(async (request, response) => {
+      const { refresh } = JSON.parse(await text(request)) as { refresh?: boolean };
+      if (request.url === '/api/fs/list') {
+        if (refresh && !looks) return say(response, null, 403, 'Refresh without permission');
+        const content = refresh ? names.map((name) => entry(name)) : [];
+        return say(response, { content, total: content.length });
+      }
+      if (request.url === '/api/fs/get' && changes.length === 0) return say(response, ROOT);
+      if (request.url === '/api/fs/get') return say(response, null, 500, 'object not found');
+      changes.push(request.url ?? '');
+      say(response, null);
+    });
+    const refusal = await driver.remove(at('/folder'), { recursive: false }).then(
+      () => undefined,
+      (error: AppError) => error.code,
+    );
+    expect([refusal, changes]).toEqual([code, done]);
+  },
+);
