@@ -97,6 +97,8 @@ describe('two replicas over one index', () => {
     const root = `${installation.dir}/late`;
     const addition = JSON.stringify({ root_folder_path: root });
     known = installation.as(ADMIN, { admin: await installation.writeStorage({ _id: 11, mount_path: '/late', addition }) });
+    // Whichever of them builds it knows the storage by then.
+    await second.fs.getIndexProgress({}, known);
     await first.fs.buildIndex({}, known);
     await waitFor('the index', async () => (await first.fs.getIndexProgress({}, known)).error.includes('/late'));
     await mkdir(root);
