@@ -1,14 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** Judges hundreds of patterns for a minute, so it runs beside others: files of `unit` are shared out to the workers before they run. */
-const LONG = 'tools/linear-patterns.test.ts';
-
 /** Where each layer of tests lives (README, "Tests"). A project runs alone with `vitest run --project <name>`. */
 export default defineConfig({
   test: {
-    // By default two cores get one worker; these tests mostly wait for the servers they start: with three, two cores are busy for six tenths of the time.
-    maxWorkers: availableParallelism() + 2,
+    // By default two cores get one worker, and would be idle for a part of the time; containers leave them half idle.
+    maxWorkers: process.env['WHARF_TEST_CONTAINERS'] === undefined ? availableParallelism() + 2 : 2,
     projects: [
       {
         test: {
@@ -20,7 +17,7 @@ export default defineConfig({
           // Of a second, if it is not said: too little on a busy machine.
           expect: { poll: { timeout: 15_000 } },
           include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts', LONG],
+          exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
         },
       },
       {
@@ -32,7 +29,6 @@ export default defineConfig({
             '{packages,services}/*/test/**/*.test.ts',
             'services/*/src/**/*.conformance.test.ts',
             'test/{harness,deploy}/**/*.test.ts',
-            LONG,
           ],
           exclude: ['**/node_modules/**'],
           testTimeout: 60_000,
@@ -53,7 +49,8 @@ export default defineConfig({
                 exclude: ['**/node_modules/**'],
                 testTimeout: 120_000,
                 hookTimeout: 400_000,
-                fileParallelism: false,
+                // What runs for hours runs alone.
+                fileParallelism: process.env['WHARF_TEST_WORK'] === undefined,
               },
             },
           ]),

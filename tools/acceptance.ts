@@ -62,6 +62,6 @@ function report({ results }: { results: readonly Result[] }): void {
     else passed += 1;
   }
   console.log(`acceptance: ${open.size} checks are known to be open (counted as skipped)`);
-  console.log(`acceptance: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   process.exitCode = failed === 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { expect, it, vi } from 'vitest';
 
@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, '..');
 const TESTS = /\.test\.ts$|\.suite\.ts$|\/testing\/|\.d\.ts$/;
 /** So long one pattern is looked at, in milliseconds. The slowest takes 9 s on a quiet machine. */
 const LOOK_MS = 120_000;
-/** Patterns that were found quick, as judging all of them takes a minute. */
-const JUDGED = join(ROOT, 'node_modules', '.cache', 'wharf', 'quick-patterns.json');
+/** Patterns that were found quick: judging all of them takes a minute or two. What is new is judged, and written there; who removes the file has all of them judged anew. */
+const JUDGED = join(ROOT, 'tools', 'quick-patterns.json');
 
 /** Patterns that are let be: the file, how they begin, and why. */
 const KNOWN: readonly (readonly [file: string, begin: string, why: string])[] = [
@@ -113,8 +113,8 @@ it('C18: every pattern takes time by the length of its text', { timeout: 900_000
   const slow = await judge(unjudged.map(([, literal]) => literal));
   expect([...slow].map(([name, why]) => [name, why, ...(patterns.get(name)?.files ?? [])])).toEqual([]);
   const quick = [...patterns.keys()].filter((name) => repeats(name) && (patterns.get(name)?.files.size ?? 0) > 0);
-  mkdirSync(dirname(JUDGED), { recursive: true });
-  writeFileSync(JUDGED, JSON.stringify(quick));
+  if (quick.some((name) => !judged.has(name)) || quick.length < judged.size)
+    writeFileSync(JUDGED, `${JSON.stringify(quick.sort(), null, 2)}\n`);
 });
 
 /** Whether something in a pattern may come any number of times. */

@@ -66,7 +66,7 @@ async function vitest(args: readonly string[]): Promise<void> {
 async function acceptance(): Promise<void> {
   if (!process.env['WHARF_ACCEPTANCE']) return console.log('acceptance: skipped, WHARF_ACCEPTANCE names no checks');
   const { output } = await run(['node', 'tools/acceptance.ts'], 'show');
-  const line = /^acceptance: (\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output);
+  const line = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output);
   if (!line) return add('acceptance', { passed: 0, failed: 1, skipped: 0 });
   add('acceptance', { passed: Number(line[1]), failed: Number(line[2]), skipped: Number(line[3]) });
 }
