@@ -112,7 +112,8 @@ export interface RemoveOptions extends CallOptions {
   readonly begun?: string | undefined;
   /**
    * A file as it was. It goes only if it is still that, and else stays, with STALE_VERSION: decided by the storage in one step where it can, by a look right
-   * before where it cannot.
+   * before where it cannot. Or a folder, which goes only if it is empty and nothing has got its name through this process since it was looked at: drivers are not
+   * given that.
    */
   readonly onlyIf?: Entry | undefined;
 }

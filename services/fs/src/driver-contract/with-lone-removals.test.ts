@@ -165,6 +165,47 @@ describe('a removal of a folder that is empty', () => {
     await removal;
   });
 
+  it.each(COMERS)(
+    'that is asked for on and on keeps out nobody: one that comes after %s is refused, or not waited for',
+    async (_what, come) => {
+      const { driver, store, go, removing } = await openHasty({
+        // It never ends, but for the first.
+        remove: async (path: Parameters<Whole['remove']>[0]) => {
+          removals.push(path);
+          await (removals.length === 1 ? first.promise : new Promise(() => undefined));
+          throw new AppError('DIRECTORY_NOT_EMPTY', 'not empty');
+        },
+      });
+      const removals: MountPath[] = [];
+      const first = Promise.withResolvers<void>();
+      const removal = codeOf(removing());
+      const coming = come(driver);
+      await turns();
+      await refuses('DIRECTORY_NOT_EMPTY', removing());
+      void driver.remove(at('/e/deep'), { recursive: false }).catch(() => undefined);
+      void driver.remove(at('/e/folder'), { recursive: false }).catch(() => undefined);
+      first.resolve();
+      expect(await removal).toBe('DIRECTORY_NOT_EMPTY');
+      await coming;
+      expect(await namesIn(store, at('/e'))).toHaveLength(1);
+      go();
+    },
+  );
+
+  it('by the look of a folder is refused where something else has got its name since', async () => {
+    const { driver, store, go } = await openHasty();
+    const onlyIf = await driver.stat(at('/e'));
+    go();
+    await driver.remove(at('/e'), { recursive: false });
+    await put(driver, '/e', 'a file');
+    await refuses('STALE_VERSION', driver.remove(at('/e'), { recursive: false, onlyIf }));
+    expect(await textOf(store, '/e')).toBe('a file');
+    await store.remove(at('/e'), { recursive: false });
+    await driver.makeDirectory(at('/e'));
+    await driver.remove(at('/e'), { recursive: false, onlyIf: await driver.stat(at('/e')) });
+    expect(await namesIn(store, at('/'))).toEqual(['d']);
+  });
+
   it('takes no notice of what is beside it, nor of its own name', async () => {
     const { driver, store, go, removing } = await openHasty();
     go();

@@ -58,8 +58,11 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     remove:
       remove &&
       (async (path, options) => {
+        const { onlyIf, ...others } = options;
+        const since = onlyIf && names.looks.get(onlyIf);
+        if (onlyIf?.isDirectory) return names.removingEmpty(path, () => remove(path, { ...others, recursive: false }), since);
         const run = () => remove(path, options);
-        if (options.onlyIf) return names.removing(path, names.looks.get(options.onlyIf), run);
+        if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
     makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
@@ -126,35 +129,44 @@ export class LoneNames {
     return this.#count;
   }
 
-  /** Waits until nothing is being removed at these paths, below and above. @returns to be called once what gets a name has it */
+  /**
+   * Waits for what is being removed at these paths, below and above. What would be removed later is refused by then: who asks for removals on and on keeps nothing
+   * from its name.
+   *
+   * @returns to be called once what gets a name has it
+   */
   async enter(paths: readonly MountPath[], signal: AbortSignal | undefined): Promise<() => void> {
-    await this.#removed(signal, (removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
+    const leave = () => {
+      for (const path of paths) count(this.#entered, path, -1);
+    };
     for (const path of paths) count(this.#entered, path, 1);
+    try {
+      await this.#removed(signal, (removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
+    } catch (error) {
+      leave();
+      throw error;
+    }
     return () => {
-      for (const path of paths) {
-        this.#note(path);
-        count(this.#entered, path, -1);
-      }
+      for (const path of paths) this.#note(path);
+      leave();
     };
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
   async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
-    await this.#removed(signal, (removed) => isWithin(removed, path));
     count(this.#making, path, 1);
     try {
+      await this.#removed(signal, (removed) => isWithin(removed, path));
       return await make();
     } finally {
       count(this.#making, path, -1);
     }
   }
 
-  /** Resolves when nothing is being removed at a path of which that is asked. @throws AppError CANCELLED */
+  /** Resolves when what is being removed now has ended, where that is asked of its path. @throws AppError CANCELLED */
   async #removed(signal: AbortSignal | undefined, concerns: (path: MountPath) => boolean): Promise<void> {
-    const running = () => [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
-    for (let ends = running(); ends.length > 0; ends = running()) {
-      await whileWanted(Promise.allSettled(ends), signal);
-    }
+    const ends = [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
+    if (ends.length > 0) await whileWanted(Promise.allSettled(ends), signal);
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
@@ -195,8 +207,12 @@ export class LoneNames {
     await this.#remove(path, remove);
   }
 
-  /** @throws AppError DIRECTORY_NOT_EMPTY: something is about to have a name in it */
-  async removingEmpty<Result>(path: MountPath, remove: () => Promise<Result>): Promise<Result> {
+  /**
+   * @param since as `removing` has it, where it was seen to be a folder
+   * @throws AppError DIRECTORY_NOT_EMPTY: something is about to have a name in it | STALE_VERSION: something has got its name since
+   */
+  async removingEmpty<Result>(path: MountPath, remove: () => Promise<Result>, since?: number): Promise<Result> {
+    if (since !== undefined && this.#isNamedSince(path, since)) throw storageError('STALE_VERSION');
     const isInside = (named: MountPath) => named !== path && isWithin(path, named);
     if ([this.#entered, this.#making].some((names) => names.keys().some(isInside))) throw storageError('DIRECTORY_NOT_EMPTY');
     return this.#remove(path, remove);

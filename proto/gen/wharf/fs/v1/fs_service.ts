@@ -6333,7 +6333,7 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The same, but a folder in which anything is, listed or not, is refused. */
+    /** The same, but a folder in which anything is, listed or not, is refused, and so is a file. */
     removeIfEmpty: {
       name: "RemoveIfEmpty",
       requestType: RemoveIfEmptyRequest as typeof RemoveIfEmptyRequest,
@@ -6535,7 +6535,7 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: RemoveEntriesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveEntriesResponse>>;
-  /** The same, but a folder in which anything is, listed or not, is refused. */
+  /** The same, but a folder in which anything is, listed or not, is refused, and so is a file. */
   removeIfEmpty(
     request: RemoveIfEmptyRequest,
     context: CallContext & CallContextExt,
@@ -6677,7 +6677,7 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemoveEntriesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveEntriesResponse>;
-  /** The same, but a folder in which anything is, listed or not, is refused. */
+  /** The same, but a folder in which anything is, listed or not, is refused, and so is a file. */
   removeIfEmpty(
     request: DeepPartial<RemoveIfEmptyRequest>,
     options?: CallOptions & CallOptionsExt,

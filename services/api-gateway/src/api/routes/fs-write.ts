@@ -117,7 +117,7 @@ export const fsWriteRoutes: readonly Route[] = [
     path: '/api/fs/remove_if_empty',
     access: 'guest',
     permission: 'delete',
-    summary: 'Removes entries of a folder as fs/remove does, but no folder in which anything is, listed or not.',
+    summary: 'Removes folders of a folder as fs/remove does, but none in which anything is, listed or not, and no file.',
     takes: 'body',
     input: z.object({ dir: text(), names: names() }),
     answer: nothingBack,

@@ -38,13 +38,14 @@ describe('removing', () => {
     expect(memory.published).toEqual([]);
   });
 
-  it('takes no folder in which anything is, where only empty ones are to go', async () => {
+  it('takes no folder in which anything is, and no file, where only empty folders are to go', async () => {
     const memory = await openStorages();
     for (const path of ['/a/d/f', '/a/e/f', '/a/keep']) await memory.put(path);
-    await removeEntries(memory.operation(), { dir: '/a/e', names: ['f'], onlyEmpty: true });
-    await removeEntries(memory.operation(), { dir: '/a', names: ['e', 'none'], onlyEmpty: true });
-    const refused = removeEntries(memory.operation(), { dir: '/a', names: ['d'], onlyEmpty: true });
-    expect((await refusalOf(refused))[0]).toBe('DIRECTORY_NOT_EMPTY');
+    const removing = (dir: string, ...names: string[]) => removeEntries(memory.operation(), { dir, names, onlyEmpty: true });
+    expect((await refusalOf(removing('/a/e', 'f')))[0]).toBe('NOT_A_DIRECTORY');
+    await removeEntries(memory.operation(), { dir: '/a/e', names: ['f'] });
+    await removing('/a', 'e', 'none');
+    expect((await refusalOf(removing('/a', 'd')))[0]).toBe('DIRECTORY_NOT_EMPTY');
     expect(await memory.everything('/a')).toEqual(['/a/d/f', '/a/keep']);
   });
 

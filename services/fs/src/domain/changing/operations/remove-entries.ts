@@ -49,7 +49,7 @@ const TOLD_AT_ONCE = 500;
 /**
  * Removes entries of a folder, with all they hold. One that is not there is success.
  *
- * @param request.onlyEmpty a folder in which anything is, listed or not, is refused with DIRECTORY_NOT_EMPTY
+ * @param request.onlyEmpty a folder in which anything is, listed or not, is refused with DIRECTORY_NOT_EMPTY, and what is no folder with NOT_A_DIRECTORY
  * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry and can tell later what was there
  * now. Absent: the caller waits for that
  * @param enter the room for the list; another one is given by tests only. @throws AppError FAILED_PRECONDITION (too many for one request) | OVERLOADED, beside others
@@ -141,11 +141,22 @@ async function removeAll(
   }
 }
 
-/** Each storage says itself whether a folder is empty. @throws AppError DIRECTORY_NOT_EMPTY: those before it are gone */
+/**
+ * Each storage says itself whether a folder is empty.
+ *
+ * @throws AppError DIRECTORY_NOT_EMPTY | NOT_A_DIRECTORY | STALE_VERSION: those before it are gone
+ */
 async function removeEmpty(operation: Operation, now: RightsOfNow, doomed: readonly Doomed[]): Promise<void> {
   for (const one of doomed) {
-    const isGone = await removeOne(await mayStillRemove(operation, now, one), one, { recursive: false });
-    if (!isGone) throw storageError('DIRECTORY_NOT_EMPTY');
+    const current = await mayStillRemove(operation, now, one);
+    const { driver, path } = await open(one.located);
+    // A kept listing would not do: another one may have the name since.
+    const entry = await driver.stat(path, callOf(current)).catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+      return undefined;
+    });
+    if (entry && !entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
+    if (!(await removeOne(current, one, { recursive: false, onlyIf: entry }))) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 }
 
@@ -231,7 +242,7 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 export async function removeOne(
   operation: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'afterWaiting' | 'beforeStep' | 'begun' | 'isPatient'>,
+  options: Pick<RemoveOptions, 'recursive' | 'isSmall' | 'afterWaiting' | 'beforeStep' | 'begun' | 'isPatient' | 'onlyIf'>,
 ): Promise<boolean> {
   const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
