@@ -25,8 +25,12 @@ export interface CircuitBreakerOptions {
   readonly clock: () => number;
   /** Runs something later. @returns takes that back */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** Looks at the storage itself. It is there when this resolves, and also when it fails, unless isUnanswered() says so. */
-  readonly probe: () => Promise<unknown>;
+  /**
+   * Looks at the storage itself. It is there when this resolves, and also when it fails, unless isUnanswered() says so.
+   *
+   * @param maxMs undefined: as long as a call takes, and waits for its turn, which others may have taken
+   */
+  readonly probe: (maxMs: number | undefined) => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
   readonly onChange: (state: BreakerState, error: unknown) => void;
 }
@@ -36,6 +40,8 @@ const FAILURES_TO_LOOK = 3;
 /** The pause before the first look, doubled after each that fails, in milliseconds. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
+/** How long a look at a storage that was away may take, in milliseconds: nobody else asks it then. */
+const MAX_LOOK_MS = 10_000;
 
 export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitBreakerOptions): CircuitBreaker {
   let state: BreakerState = 'closed';
@@ -67,7 +73,7 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
   };
   const look = () => {
     change('half-open');
-    probe().then(close, (error: unknown) => {
+    probe(MAX_LOOK_MS).then(close, (error: unknown) => {
       // A call that was under way may have shown meanwhile that the storage is there.
       if (isStopped || state !== 'half-open') return;
       if (!isUnanswered(error)) return close();
@@ -79,7 +85,7 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
   const suspect = async () => {
     isLooking = true;
     try {
-      await probe();
+      await probe(undefined);
       close();
     } catch (error) {
       if (!isUnanswered(error)) close();

@@ -33,8 +33,6 @@ export interface StorageMonitorOptions {
 
 /** What a new call counts for in the mean. */
 const LATENCY_WEIGHT = 0.1;
-/** How long a look at a storage that was away may take, in milliseconds. */
-const PROBE_TIMEOUT_MS = 10_000;
 
 export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onBreaker }: StorageMonitorOptions): StorageMonitor {
   let breaker: CircuitBreaker | undefined;
@@ -66,7 +64,8 @@ export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onB
     },
     watch(driver, enter) {
       breaker?.stop();
-      const probe = () => driver.stat(MOUNT_ROOT, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(asDeadline);
+      const probe = (maxMs: number | undefined) =>
+        driver.stat(MOUNT_ROOT, maxMs === undefined ? {} : { signal: AbortSignal.timeout(maxMs) }).catch(asDeadline);
       const own = createCircuitBreaker({ clock, after, probe, onChange: onBreaker });
       breaker = own;
       return withObserver(driver, {
