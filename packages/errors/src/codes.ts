@@ -4,7 +4,7 @@ export type Retry = 'never' | 'after-backoff';
 /**
  * What else a failure means to its caller:
  * - `glitch`: it may be over a moment later, so what only reads is asked again within the call.
- * - `absent`: the storage itself did not answer. After several in a row its calls are refused. Every other failure is an answer.
+ * - `absent`: the storage itself did not answer. After several in a row it is looked at, and refused where that fails so too. Every other failure is an answer.
  * - `general`: the next entry of the same work would meet it too.
  * - `trouble`: an operator should see it without asking for every request.
  * - `verdict`: it is about the content of something. It stays true until the content changes, and may be cached.

@@ -38,7 +38,10 @@ export function decorate(
 ): StorageDriver {
   if (!limits || limits === 'of others') {
     const deadlines = limits ? DEADLINES_WITH_TURNS : DEADLINES;
-    return withTraits(withLoneRemovals(withPresentRoot(withDeadline(withRetry(driver), deadlines)), names), spoolFolder);
+    return withTraits(
+      withLoneRemovals(withPresentRoot(withDeadline(withRetry(driver), deadlines), limits !== undefined), names),
+      spoolFolder,
+    );
   }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
   const bounded = withPresentRoot(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES));

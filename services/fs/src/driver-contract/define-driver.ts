@@ -126,6 +126,11 @@ export interface DriverDefinition {
   open(addition: string, context?: Partial<ContextParts>): Promise<StorageDriver>;
 }
 
+/** Whether storages of this kind have no server and no disk of their own: what they say that is away is away below. */
+export function standsOnOthers({ limits }: Pick<DriverDefinition, 'limits'>): boolean {
+  return limits === 'of others';
+}
+
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
   const { items, secretKeys, keptKeys, hostFolders, trustKeys } = configItems(source.configSchema);
   const parse = (addition: string): z.output<Schema> => {

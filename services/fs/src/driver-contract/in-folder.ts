@@ -3,7 +3,7 @@ import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
+import { isRootAway, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
@@ -11,8 +11,12 @@ import { rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
  */
 export type OnChanged = (paths: readonly MountPath[], isAnother: boolean) => void;
 
-/** A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open. */
-export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
+/**
+ * A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open.
+ *
+ * @param standsOnOthers whether the other one has no server and no disk of its own
+ */
+export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged, standsOnOthers = false): StorageDriver {
   const {
     write,
     makeDirectory,
@@ -43,7 +47,10 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     traits: driver.traits,
     async stat(path, options) {
       const found = driver.stat(at(path), options);
-      return named(path, await (path === MOUNT_ROOT ? found.catch((error: unknown) => whyMissing(driver, error, options)) : found));
+      return named(
+        path,
+        await (path === MOUNT_ROOT ? found.catch((error: unknown) => whyMissing(driver, standsOnOthers, error, options)) : found),
+      );
     },
     async *list(directory, options) {
       yield* driver.list(at(directory), options);
@@ -100,12 +107,18 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
   });
 }
 
-/** A folder that is not there says nothing while the root of its driver is not there neither. @throws STORAGE_UNAVAILABLE then, else what it is given */
-async function whyMissing(driver: StorageDriver, error: unknown, options: CallOptions | undefined): Promise<never> {
+/** A folder that is not there says nothing while the storage of its driver is away. @throws STORAGE_UNAVAILABLE then, else what it is given */
+async function whyMissing(
+  driver: StorageDriver,
+  standsOnOthers: boolean,
+  error: unknown,
+  options: CallOptions | undefined,
+): Promise<never> {
   const isMissing = (one: unknown) => AppError.is(one, 'ENTRY_NOT_FOUND');
   if (!isMissing(error)) throw error;
   await driver.stat(MOUNT_ROOT, options).catch((missing: unknown) => {
-    throw isMissing(missing) ? rootIsGone(missing) : missing;
+    if (!isMissing(missing)) throw missing;
+    if (isRootAway(missing, standsOnOthers)) throw rootIsGone(missing);
   });
   throw error;
 }

@@ -32,6 +32,22 @@ export function rootIsGone(cause?: unknown): AppError {
   return storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone', { cause }));
 }
 
+/** Why something is not there: no storage of another gateway covers its path now. One that is disabled there may show it again. */
+export class NoStorage extends Error {}
+
+/** Whether an entry is not there because a gateway has no storage there. */
+export function isNoStorage(error: unknown): boolean {
+  return AppError.is(error, 'ENTRY_NOT_FOUND') && isCausedBy(error, (each) => each instanceof NoStorage);
+}
+
+/**
+ * Whether a root that is missing means that its storage is away. That of a storage that stands on others is a folder like any, which somebody may have renamed:
+ * it is missing, while there is a storage that can say so. Where that is away itself, it tells.
+ */
+export function isRootAway(missing: unknown, standsOnOthers: boolean): boolean {
+  return !standsOnOthers || isNoStorage(missing);
+}
+
 /** An answer that is not what the protocol has. It may be somebody else who answers, or a glitch on the way. */
 export function badAnswer(what: string, cause?: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });
@@ -45,6 +61,26 @@ export function largeThumbnail(): AppError {
 /** Whether nobody knows what became of a call. */
 export function isAway(error: unknown): boolean {
   return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED');
+}
+
+/** What storages have said that answer, of what they show. */
+const said = new WeakSet<Error>();
+
+/** Marks what a storage says that answers: what was asked for is away, or the storage could not do it, and itself it is there. */
+export function saidOfPart(error: AppError): AppError {
+  said.add(error);
+  return error;
+}
+
+/** Whether a storage itself gave no answer: others who ask it for something else may get none either. Not where a storage said so that is there. */
+export function isUnanswered(error: unknown): error is AppError {
+  return AppError.means(error, 'absent') && !isCausedBy(error, (each) => said.has(each));
+}
+
+/** Whether that is so of an error, or of what it was made of. */
+function isCausedBy(error: unknown, test: (each: Error) => boolean): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) if (test(each)) return true;
+  return false;
 }
 
 /** Something has lost its name, and lies under one of ours until it has it again. Callers of a driver get the cause. */

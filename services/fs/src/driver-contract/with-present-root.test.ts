@@ -4,13 +4,14 @@ import { expect, it } from 'vitest';
 import { at, codeOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
 import { type StorageDriver, supports } from './storage-driver.ts';
-import { rootIsGone, storageError } from './storage-error.ts';
+import { NoStorage, rootIsGone, storageError } from './storage-error.ts';
+import type { OfOthers, StorageLimits } from './with-limits.ts';
 
 const LIMITS = { names: 4, reads: 4, writes: 4 };
 const unused = () => Promise.reject(new Error('nobody asks for this'));
 
 /** A driver that has nothing, around which is all there is in the service. @param root what a look at its root ends with */
-function empty(root: AppError | undefined) {
+function empty(root: AppError | undefined, limits: StorageLimits | OfOthers = LIMITS) {
   const looks: MountPath[] = [];
   const missing = storageError('ENTRY_NOT_FOUND');
   const driver = {
@@ -26,7 +27,7 @@ function empty(root: AppError | undefined) {
     },
     beginRemoval: async (paths: readonly MountPath[]) => paths.map((path) => (path === '/there' ? undefined : missing)),
   } as unknown as StorageDriver;
-  return { driver: decorate(driver, LIMITS), looks };
+  return { driver: decorate(driver, limits), looks };
 }
 
 it.each([
@@ -44,4 +45,15 @@ it.each([
   const answers = await driver.beginRemoval([at('/there'), at('/gone')]);
   expect(answers.map((answer) => (AppError.is(answer) ? answer.code : answer))).toEqual([undefined, code]);
   expect(new Set(looks)).toEqual(new Set([MOUNT_ROOT]));
+});
+
+it.each([
+  ['missing', storageError('ENTRY_NOT_FOUND'), 'ENTRY_NOT_FOUND'],
+  ['away below', rootIsGone(), 'STORAGE_UNAVAILABLE'],
+  ['at a gateway that has no storage there', storageError('ENTRY_NOT_FOUND', new NoStorage()), 'STORAGE_UNAVAILABLE'],
+] as const)('the same of a storage that stands on others, while its root is %s', async (_, root, code) => {
+  const { driver } = empty(root, 'of others');
+  if (!supports(driver, 'remove') || !supports(driver, 'beginRemoval')) throw new Error('it cannot remove');
+  expect(await codeOf(driver.remove(at('/gone'), { recursive: true }))).toBe(code);
+  expect(await driver.beginRemoval([at('/gone')])).toMatchObject([{ code }]);
 });

@@ -2,21 +2,23 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { decorated, operationsOf } from './complete-driver.ts';
 import type { CallOptions, StorageDriver } from './storage-driver.ts';
-import { isAway, rootIsGone } from './storage-error.ts';
+import { isAway, isRootAway, rootIsGone } from './storage-error.ts';
 
 /**
  * What is not there where it was to be removed is gone only if the folder that is the storage is there: where a disk of the server is not mounted nothing is,
  * and all of it is back later. The root is asked for then alone.
+ *
+ * @param standsOnOthers whether the storage has no server and no disk of its own
  */
-export function withPresentRoot(driver: StorageDriver): StorageDriver {
+export function withPresentRoot(driver: StorageDriver, standsOnOthers = false): StorageDriver {
   const operations = operationsOf(driver);
   const { remove, beginRemoval } = operations;
-  const isRootAway = async ({ signal }: CallOptions = {}): Promise<boolean> => {
+  const isAwayNow = async ({ signal }: CallOptions = {}): Promise<boolean> => {
     try {
       await driver.stat(MOUNT_ROOT, signal && { signal });
       return false;
     } catch (error) {
-      return isMissing(error) || isAway(error);
+      return isAway(error) || (isMissing(error) && isRootAway(error, standsOnOthers));
     }
   };
   return decorated({
@@ -27,14 +29,14 @@ export function withPresentRoot(driver: StorageDriver): StorageDriver {
         try {
           await remove(path, options);
         } catch (error) {
-          throw isMissing(error) && (await isRootAway(options)) ? rootIsGone(error) : error;
+          throw isMissing(error) && (await isAwayNow(options)) ? rootIsGone(error) : error;
         }
       }),
     beginRemoval:
       beginRemoval &&
       (async (paths, options) => {
         const answers = await beginRemoval(paths, options);
-        if (!answers.some(isMissing) || !(await isRootAway(options))) return answers;
+        if (!answers.some(isMissing) || !(await isAwayNow(options))) return answers;
         return answers.map((answer) => (isMissing(answer) ? rootIsGone(answer) : answer));
       }),
   });

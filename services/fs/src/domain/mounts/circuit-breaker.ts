@@ -1,9 +1,12 @@
 import { AppError } from '@wharf/errors';
-import { storageError } from '../../driver-contract/storage-error.ts';
+import { isUnanswered, storageError } from '../../driver-contract/storage-error.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Refuses calls of a storage that does not answer, and finds out when it answers again. */
+/**
+ * Refuses calls of a storage that does not answer, and finds out when it answers again. Calls that fail do not say it alone: a part of it may be away, or a
+ * server fail by what it is asked, for which nobody else is refused. So before calls are refused it is looked at itself.
+ */
 export interface CircuitBreaker {
   readonly state: BreakerState;
   /** When it is tried next; undefined while calls pass. */
@@ -22,17 +25,23 @@ export interface CircuitBreakerOptions {
   readonly clock: () => number;
   /** Runs something later. @returns takes that back */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** Looks at the storage. The storage is there when this resolves, and also when it fails, unless the failure means `absent`. */
-  readonly probe: () => Promise<unknown>;
+  /**
+   * Looks at the storage itself. It is there when this resolves, and also when it fails, unless isUnanswered() says so.
+   *
+   * @param maxMs undefined: as long as a call takes, and waits for its turn, which others may have taken
+   */
+  readonly probe: (maxMs: number | undefined) => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
   readonly onChange: (state: BreakerState, error: unknown) => void;
 }
 
-/** Calls are refused after this many failures in a row. A failure counts when its call began after the failure before. */
-const FAILURES_TO_OPEN = 3;
+/** The storage is looked at after this many failures in a row. A failure counts when its call began after the failure before. */
+const FAILURES_TO_LOOK = 3;
 /** The pause before the first look, doubled after each that fails, in milliseconds. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
+/** How long a look at a storage that was away may take, in milliseconds: nobody else asks it then. */
+const MAX_LOOK_MS = 10_000;
 
 export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitBreakerOptions): CircuitBreaker {
   let state: BreakerState = 'closed';
@@ -43,6 +52,7 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
   let pauseMs = FIRST_PAUSE_MS;
   let retryAt = 0;
   let cancel = () => {};
+  let isLooking = false;
   let isStopped = false;
 
   const change = (next: BreakerState, error?: unknown) => {
@@ -63,13 +73,27 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
   };
   const look = () => {
     change('half-open');
-    probe().then(close, (error: unknown) => {
+    probe(MAX_LOOK_MS).then(close, (error: unknown) => {
       // A call that was under way may have shown meanwhile that the storage is there.
       if (isStopped || state !== 'half-open') return;
-      if (!AppError.means(error, 'absent')) return close();
+      if (!isUnanswered(error)) return close();
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
       open(error);
     });
+  };
+  /** While calls pass: they are refused where the storage itself is away. */
+  const suspect = async () => {
+    isLooking = true;
+    try {
+      await probe(undefined);
+      close();
+    } catch (error) {
+      if (!isUnanswered(error)) close();
+      // As above: then there are no failures any more.
+      else if (failures >= FAILURES_TO_LOOK && !isStopped) open(error);
+    } finally {
+      isLooking = false;
+    }
   };
 
   return {
@@ -87,11 +111,11 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     succeeded: close,
     failed(error, call) {
       if (AppError.is(error, 'CANCELLED')) return;
-      if (!AppError.means(error, 'absent')) return close();
+      if (!isUnanswered(error)) return close();
       if (call <= countedUpTo) return;
       countedUpTo = lastCall;
       failures += 1;
-      if (failures >= FAILURES_TO_OPEN && state === 'closed' && !isStopped) open(error);
+      if (failures >= FAILURES_TO_LOOK && state === 'closed' && !isLooking && !isStopped) void suspect();
     },
     stop() {
       isStopped = true;

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { isWithin, joinPath, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
-import { inFolder } from '../../driver-contract/in-folder.ts';
+import { inFolder, type OnChanged } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { createMountTable, type Located, type MountTable } from './mount-table.ts';
@@ -12,6 +12,8 @@ export interface Base {
   readonly storage: StorageRecord;
   /** Its files pass through us, whoever shows them. */
   readonly isProxied: boolean;
+  /** Its root is nothing but a folder of others, or several. */
+  readonly standsOnOthers: boolean;
   /** @throws AppError with what the admin reads */
   open(): Promise<StorageDriver>;
   /** Opens it anew where it was opened: what it stands on is another one. */
@@ -101,12 +103,12 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[], isA
         const { message } = AppError.from(error);
         throw new AppError('STORAGE_UNAVAILABLE', `the storage at ${mountedAt} does not work: ${message}`, { cause: error });
       });
-      return inFolder(isProxied ? withoutLinks(driver) : driver, located.path, (changed, isAnother) =>
+      const tell: OnChanged = (changed, isAnother) =>
         onChanged(
           changed.map((each) => inTree(mountedAt, each)),
           isAnother,
-        ),
-      );
+        );
+      return inFolder(isProxied ? withoutLinks(driver) : driver, located.path, tell, mount.standsOnOthers);
     },
     release: (outer) => void standings.delete(outer),
     applied(next) {

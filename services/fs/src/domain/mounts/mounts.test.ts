@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { boolItem, stringItem } from '../../driver-contract/config-items.ts';
 import { defineDriver } from '../../driver-contract/define-driver.ts';
@@ -36,6 +36,7 @@ function setUp() {
   const standing = defineDriver({
     name: 'Standing',
     label: 'Standing',
+    limits: 'of others',
     configSchema: z.object({ path: stringItem(), other_names: boolItem() }),
     async open({ path, other_names }, { openMount }) {
       await beforeStanding.wait();
@@ -342,10 +343,10 @@ describe('a storage that goes away', () => {
       await Promise.all(together);
       gate = Promise.withResolvers<void>();
     }
-    expect(mounts.health()).toMatchObject([{ breaker: 'open', failures: 15 }]);
+    await expect.poll(() => mounts.health()).toMatchObject([{ breaker: 'open', failures: 15 }]);
   });
 
-  it('is refused at once after three failures in a row, looked at after 1 s, 2 s, 4 s, and back when it answers', async () => {
+  it('is refused at once where it fails itself after three failures in a row, looked at after 1 s, 2 s, 4 s, and back when it answers', async () => {
     const { driver, mount, mounts, record, statuses, metrics, advance, runLater } = setUp();
     let calls = 0;
     const one = await mount(record())(1).driver();
@@ -354,11 +355,12 @@ describe('a storage that goes away', () => {
       await away();
     });
     for (let time = 0; time < 3; time += 1) expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'gone away']);
-    // Each was tried three times.
-    expect(calls).toBe(9);
+    await expect.poll(() => mounts.health()[0]?.breaker).toBe('open');
+    // Each was tried three times, and so was the look.
+    expect(calls).toBe(12);
     expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
     expect(await refusalOf(Array.fromAsync(one.list(root)))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
-    expect(calls).toBe(9);
+    expect(calls).toBe(12);
     expect(mounts.health()).toMatchObject([{ state: 'unavailable', breaker: 'open', failures: 3, lastFailure: { message: 'gone away' } }]);
     expect(statuses).toEqual([[1, 'gone away']]);
 
@@ -385,6 +387,56 @@ describe('a storage that goes away', () => {
     expect(metrics.at(-1)).toBe('1 gone');
     advance(100_000);
     expect(runLater()).toBe(0);
+  });
+
+  it('is not one of which a part is away, whoever asks for that', async () => {
+    const { driver, mount, mounts, record, metrics } = setUp();
+    const one = await mount(record())(1).driver();
+    const part = vi.spyOn(driver.storeOf(), 'makeDirectory').mockImplementation(away);
+    for (let time = 0; time < 10; time += 1) {
+      expect(await refusalOf(one.makeDirectory?.(mpath('/part/new')) ?? Promise.resolve())).toEqual(['STORAGE_UNAVAILABLE', 'gone away']);
+      await settled();
+    }
+    expect(mounts.health()).toMatchObject([{ state: 'working', breaker: 'closed', failures: 10 }]);
+    expect(metrics).toEqual([]);
+    part.mockRestore();
+    expect(await one.makeDirectory?.(mpath('/part/new'))).toMatchObject({ isDirectory: true });
+  });
+
+  it('is not the one that stands on it: that is refused nothing by itself', async () => {
+    const { driver, mount, mounts, record, statuses } = setUp();
+    const at = mount(
+      record({ _id: 1, mount_path: '/base' }),
+      record({ _id: 2, mount_path: '/on', driver: 'Standing', addition: '{"path":"/base"}' }),
+    );
+    const [base, on] = [await at(1).driver(), await at(2).driver()];
+    driver.beforeCalls(away);
+    for (let time = 0; time < 10; time += 1) {
+      expect((await refusalOf(on.stat(root)))[0]).toBe('STORAGE_UNAVAILABLE');
+      await settled();
+    }
+    await expect.poll(() => mounts.health()).toMatchObject([{ breaker: 'open' }, { state: 'working', breaker: 'closed' }]);
+    expect((await refusalOf(base.stat(root)))[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(statuses).toEqual([[1, 'gone away']]);
+  });
+
+  it('is not one whose folder somebody renamed below a storage that stands on another: what stood there is missing, unless the other is away', async () => {
+    const { driver, mount, record } = setUp();
+    await driver.storeOf().makeDirectory(mpath('/d'));
+    const stands = (_id: number, mount_path: string, path: string) =>
+      record({ _id, mount_path, driver: 'Standing', addition: JSON.stringify({ path }) });
+    const at = mount(record({ _id: 1, mount_path: '/base' }), stands(2, '/middle', '/base/d'), stands(3, '/outer', '/middle'));
+    const outer = await at(3).driver();
+    const removal = () => refusalOf(outer.remove?.(mpath('/none'), { recursive: true }) ?? Promise.resolve());
+    expect((await removal())[0]).toBe('ENTRY_NOT_FOUND');
+    await driver.storeOf().rename(mpath('/d'), mpath('/e'), { overwrite: false });
+    expect((await refusalOf(outer.stat(root)))[0]).toBe('ENTRY_NOT_FOUND');
+    expect((await removal())[0]).toBe('ENTRY_NOT_FOUND');
+    driver.beforeCalls(async () => {
+      throw new AppError('ENTRY_NOT_FOUND', 'its disk is not mounted');
+    });
+    expect((await refusalOf(outer.stat(root)))[0]).toBe('STORAGE_UNAVAILABLE');
+    expect((await removal())[0]).toBe('STORAGE_UNAVAILABLE');
   });
 
   it('is not what does not have a file, or what a caller gave up', async () => {

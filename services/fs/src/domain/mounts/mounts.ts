@@ -2,7 +2,7 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { mountPlace, type VirtualPath } from '@wharf/paths';
-import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/define-driver.ts';
+import { type DriverDefinition, standsOnOthers, type ThumbnailSettings } from '../../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -331,6 +331,9 @@ function baseOf(connection: () => Connection): Base {
       const { definition, storage } = connection();
       return definition.config.only_proxy || definition.config.only_local || storage.web_proxy;
     },
+    get standsOnOthers() {
+      return standsOnOthers(connection().definition);
+    },
     open: () =>
       connection()
         .driver()
@@ -359,6 +362,7 @@ function surroundingsOf(connection: Connection, { inner, names, options }: Conne
 function monitorOf(connection: () => Connection, report: (status: string) => void, options: MountsOptions): StorageMonitor {
   const storage = () => connection().storage;
   return createStorageMonitor({
+    standsOnOthers: () => standsOnOthers(connection().definition),
     clock: options.clock,
     after: options.after,
     onCall: (isFailure, elapsedMs) => options.metrics.called(storage()._id, isFailure, elapsedMs),

@@ -21,6 +21,8 @@ export interface StorageMonitor {
 }
 
 export interface StorageMonitorOptions {
+  /** It has no server and no disk of its own: what it stands on is watched itself, and refused itself where it does not answer. */
+  readonly standsOnOthers: () => boolean;
   readonly clock: () => number;
   readonly after: (ms: number, run: () => void) => () => void;
   /** @param elapsedMs undefined for calls that take as long as their content, and for those that failed */
@@ -31,10 +33,8 @@ export interface StorageMonitorOptions {
 
 /** What a new call counts for in the mean. */
 const LATENCY_WEIGHT = 0.1;
-/** How long a look at a storage that was away may take, in milliseconds. */
-const PROBE_TIMEOUT_MS = 10_000;
 
-export function createStorageMonitor({ clock, after, onCall, onBreaker }: StorageMonitorOptions): StorageMonitor {
+export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onBreaker }: StorageMonitorOptions): StorageMonitor {
   let breaker: CircuitBreaker | undefined;
   let lastFailure: StorageMonitor['lastFailure'];
   let [latencyMs, calls, failures] = [0, 0, 0];
@@ -64,7 +64,8 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
     },
     watch(driver, enter) {
       breaker?.stop();
-      const probe = () => driver.stat(MOUNT_ROOT, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(asDeadline);
+      const probe = (maxMs: number | undefined) =>
+        driver.stat(MOUNT_ROOT, maxMs === undefined ? {} : { signal: AbortSignal.timeout(maxMs) }).catch(asDeadline);
       const own = createCircuitBreaker({ clock, after, probe, onChange: onBreaker });
       breaker = own;
       return withObserver(driver, {
@@ -82,7 +83,7 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
           const isFailure = AppError.means(error, 'absent') || !AppError.is(error) || error.code === 'INTERNAL';
           if (isFailure) noteFailure(error);
           onCall(isFailure, undefined);
-          own.failed(error, call);
+          if (!standsOnOthers()) own.failed(error, call);
         },
       });
     },

@@ -8,6 +8,7 @@ export const passThrough = defineDriver({
   label: 'PassThrough',
   internal: true,
   config: { local_sort: true, only_proxy: true },
+  limits: 'of others',
   configSchema: z.object({ path: stringItem({ required: true }), other_names: boolItem() }),
   open: ({ path, other_names }, context) => context.openMount(path, { keepsNames: !other_names }),
 });

@@ -445,19 +445,20 @@ class AliasDriver implements StorageDriver {
     ask: (driver: StorageDriver, place: Place) => Promise<Result>,
   ): Promise<Result> {
     let failure: unknown;
+    let missing: unknown;
     for (const place of where.group.places) {
       try {
         return await ask(await place.driver(), place);
       } catch (error) {
         throwIfAborted(options.signal);
-        if (isMissing(error)) continue;
-        if (!isPassedOver(error)) throw error;
-        failure ??= error;
+        if (isMissing(error)) missing ??= error;
+        else if (!isPassedOver(error)) throw error;
+        else failure ??= error;
       }
     }
     if (failure !== undefined) throw failure;
     for (const place of where.group.places) await requireNotAway(await place.driver(), options);
-    throw storageError('ENTRY_NOT_FOUND');
+    throw storageError('ENTRY_NOT_FOUND', missing);
   }
 
   /** All that have something at a path, in their order. @throws what any of them says but that it has nothing */

@@ -141,6 +141,8 @@ export class S3Driver implements StorageDriver {
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
     this.#begin(options);
+    // It is there without a key. Whether the store is, only the store tells.
+    if (path === MOUNT_ROOT) await this.#client.firstPage({ prefix: this.#settings.keyPrefix, maxKeys: 1, signal: options.signal });
     const file = await this.#findFile(path, options);
     if (file) return fileEntry(nameAt(path), file);
     if (await this.#isFolder(path, options)) return folderEntry(nameAt(path));

@@ -49,6 +49,14 @@ const namesIn = async (driver: StorageDriver) => (await Array.fromAsync(driver.l
 const read = (driver: StorageDriver, range?: ByteRange) => sizeRead(driver, '/file', range);
 const failure = (call: Promise<unknown>) => failureWithout(SECRET, call);
 
+it('its root is there while the store answers, which tells whether the storage is away', async () => {
+  let status = 503;
+  const { driver } = await openOn((_request, response) => void response.writeHead(status).end(status === 200 ? EMPTY : ''));
+  expect(await codeOf(driver.stat(at('/')))).toBe('STORAGE_UNAVAILABLE');
+  status = 200;
+  expect(await driver.stat(at('/'))).toMatchObject({ isDirectory: true });
+});
+
 it('names that would lead elsewhere, or cannot be names, are left out (C4)', async () => {
   const odd = [
     '..',

@@ -1,5 +1,6 @@
 import { startHttpServer } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
+import { isUnanswered } from '../../driver-contract/storage-error.ts';
 import { GatewayClient } from './client.ts';
 import { testSurroundings } from './testing/test-surroundings.ts';
 
@@ -39,4 +40,24 @@ it('many tasks of the gateway for one move have the time of one', async () => {
   onTestFinished(() => server.stop());
   const client = clientOf(server.url, 250);
   await expect(client.place('move', '/a', '/b', 'name', false, {})).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+});
+
+it.each([
+  ['says that a storage of it is away', 200, 500, 'STORAGE_UNAVAILABLE', 'STORAGE_UNAVAILABLE', false],
+  ['says that a storage of it takes too long', 200, 500, 'DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE', false],
+  ['says what nobody knows, and is no Wharf', 200, 500, undefined, 'STORAGE_UNAVAILABLE', false],
+  ['refuses our login', 200, 401, undefined, 'STORAGE_LOGIN_FAILED', true],
+  ['does not answer, but the proxy before it', 502, 500, undefined, 'STORAGE_UNAVAILABLE', true],
+])('a gateway that %s', async (_, status, code, name, expected, unanswered) => {
+  const server = await startHttpServer((_request, response) => {
+    response.statusCode = status;
+    if (name !== undefined) response.setHeader('X-Error-Code', name);
+    response.end(JSON.stringify({ code, message: 'failed', data: null }));
+  });
+  onTestFinished(() => server.stop());
+  const error = await clientOf(server.url, 0)
+    .get('/part', {})
+    .catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code: expected });
+  expect(isUnanswered(error)).toBe(unanswered);
 });

@@ -5,11 +5,11 @@ import { type AnsweredFile, answeredRange } from '../../driver-contract/answered
 import { boundedBody, drain, readThumbnail, requireAllSent } from '../../driver-contract/answers.ts';
 import type { Trail } from '../../driver-contract/open-context.ts';
 import type { CallOptions, Hashes, LinkClient } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, largeThumbnail, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isNoStorage, largeThumbnail, saidOfPart, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { SameApiSettings } from './config.ts';
 import { type RemoteDetail, type RemoteEntry, readDetail, readEntry } from './entries.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { isNoStorage, noStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
+import { noStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 /** Of whom the other gateway takes us for. */
 export interface Self {
@@ -327,7 +327,7 @@ export class GatewayClient {
       const path = `/api/task/${kind}/info?tid=${encodeURIComponent(id)}`;
       const { state } = parsed(taskShape, (await this.#ask({ method: 'POST', path, signal })).data);
       if (state === SUCCEEDED) return;
-      if (ENDED.includes(state)) throw storageError('STORAGE_UNAVAILABLE', new Error(`the task of the gateway ended with ${state}`));
+      if (ENDED.includes(state)) throw saidOfPart(storageError('STORAGE_UNAVAILABLE', new Error(`the task ended with ${state}`)));
       // What is committed has no other end: its caller may have gone long ago.
       if (performance.now() >= untilMs) throw new AppError('DEADLINE_EXCEEDED', 'the task of the gateway takes too long');
       await pause(pauseMs, signal);
@@ -382,7 +382,11 @@ export class GatewayClient {
     }
     const envelope = yield* readEnvelope(boundedBody(answer, signal), listed);
     const [name, retryAfter] = [headerOf(answer.headers, 'x-error-code'), headerOf(answer.headers, 'retry-after')];
-    if (envelope.code !== 200) throw toAppError({ code: envelope.code, message: envelope.message, name, retryAfter });
+    if (envelope.code !== 200) {
+      const error = toAppError({ code: envelope.code, message: envelope.message, name, retryAfter });
+      // What it says of us is so for all that is asked.
+      throw isOwn || AppError.is(error, 'STORAGE_LOGIN_FAILED') ? error : saidOfPart(error);
+    }
     requireAllSent(answer);
     return envelope;
   }

@@ -36,13 +36,13 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isAway, isNoStorage, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
 import type { RemoteDetail, RemoteEntry } from './entries.ts';
-import { isNoStorage, noStorage } from './errors.ts';
+import { noStorage } from './errors.ts';
 import { FarNames, isFarName, isFarPath } from './far-names.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { openSession } from './session.ts';
@@ -524,9 +524,11 @@ export class SameApiDriver implements StorageDriver {
 
   /** @throws AppError ENTRY_NOT_FOUND */
   async #get(path: MountPath, call: CallOptions): Promise<RemoteDetail> {
-    const there = await this.#client.find(path, call);
-    if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
-    return there;
+    try {
+      return await this.#client.get(path, call);
+    } catch (error) {
+      throw AppError.is(error, 'NOT_A_DIRECTORY') ? storageError('ENTRY_NOT_FOUND', error) : error;
+    }
   }
 
   /** What is to be removed. @throws AppError ENTRY_NOT_FOUND | FAILED_PRECONDITION: its storage is not there, which says nothing of the entry */

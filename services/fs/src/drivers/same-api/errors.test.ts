@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { isNoStorage, toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
+import { isNoStorage } from '../../driver-contract/storage-error.ts';
+import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 it.each([
   [500, 'ENTRY_NOT_FOUND', 'ENTRY_NOT_FOUND'],

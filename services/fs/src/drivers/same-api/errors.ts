@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
+import { NoStorage, type StorageErrorCode, saidOfPart, storageError } from '../../driver-contract/storage-error.ts';
 
 /** So much of a text is looked at. */
 const TEXT_END = 200;
@@ -42,14 +42,6 @@ const BY_MESSAGE: readonly (readonly [RegExp, StorageErrorCode])[] = [
   [/\bexists$/, 'ENTRY_EXISTS'],
   [/not (?:implement|support)|upload not supported/, 'UNSUPPORTED_OPERATION'],
 ];
-
-/** Why something is not there: no storage of the gateway covers its path now. One that is disabled may show it again. */
-class NoStorage extends Error {}
-
-/** Whether an entry is not there because the gateway has no storage there. */
-export function isNoStorage(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') && error.cause instanceof NoStorage;
-}
 
 /** Nothing can be said to be removed there. It is no failure of the gateway, which other paths are asked of. */
 export function noStorage(): AppError {
@@ -109,7 +101,8 @@ const BY_DOWNLOAD_STATUS: Readonly<Record<number, StorageErrorCode>> = {
 export function toDownloadError(status: number, name: string | undefined): AppError {
   const cause = new Error(`the address of the file answered ${status}`);
   if (name === 'CIRCULAR_MOUNT') return circle(cause);
-  return storageError(BY_DOWNLOAD_STATUS[status] ?? 'STORAGE_UNAVAILABLE', cause);
+  const error = storageError(BY_DOWNLOAD_STATUS[status] ?? 'STORAGE_UNAVAILABLE', cause);
+  return name === undefined ? error : saidOfPart(error);
 }
 
 /** The address of a small picture of a file that answered with none. It tells nothing of the file. @param name as toDownloadError() has it */
