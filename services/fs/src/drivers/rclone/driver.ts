@@ -57,6 +57,8 @@ export interface RcloneSettings {
   readonly refusedCharacters?: string;
   /** Digests of listings cost a call for each file. */
   readonly hasDearHashes?: true;
+  /** The server follows links that are not listed: a path leads only through what is. */
+  readonly followsLinks?: true;
   /** May throw what is wrong with the items. */
   readonly openWay: (context: OpenContext) => RemoteWay;
   /** Whose rclone it is; default: the child of this process. */
@@ -178,6 +180,7 @@ export class RcloneDriver implements StorageDriver {
             ? await probeNames(client, settings.places.root, () => temps.newPlace(MOUNT_ROOT), call)
             : { caseSensitive: true, folds: false }),
           isBucket: features.hasBuckets,
+          followsLinks: settings.followsLinks ?? false,
         });
         const driver = new RcloneDriver(settings, client, root, calls, temps, features, locks);
         calls.track(driver.#sweepRoot());
@@ -384,9 +387,20 @@ export class RcloneDriver implements StorageDriver {
       else if (recursive) await this.#client.purge(place, call);
       else if (this.#buckets) await this.#buckets.removeEmpty(place, call);
       else await this.#client.removeFolder(place, call);
+      if (there.isFolder && recursive) await this.#requireGone(path);
       const parent = parentPath(path);
       if (parent !== MOUNT_ROOT) await this.#buckets?.keep(this.#root.place(parent), {});
     });
+  }
+
+  /**
+   * What rclone removes entry by entry it tells as gone where the folder could not go at the end.
+   *
+   * @throws AppError DIRECTORY_NOT_EMPTY: something is left
+   */
+  async #requireGone(path: MountPath): Promise<void> {
+    if (this.#features.purges || this.#buckets !== undefined) return;
+    if ((await this.#root.find(path, {})) !== undefined) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 
   async #rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {

@@ -22,6 +22,7 @@ export function rcloneStorage(settings: RemoteSettings): RcloneSettings {
     // rclone keeps it as another character in many types.
     refusedCharacters: '\u007f',
     ...(settings.allowed.hasDearHashes && { hasDearHashes: true }),
+    ...(settings.allowed.followsLinks && { followsLinks: true }),
     openWay: (context) => openWay(settings, context),
     ...(settings.rcd && { source: ({ egress }: OpenContext) => externalRcd(settings.rcd as NonNullable<RemoteSettings['rcd']>, egress) }),
   };
