@@ -10,6 +10,8 @@ export interface AllowedType {
   readonly takesAnyKey?: true;
   /** Servers follow links where a path leads through them; rclone does not list what they lead to. */
   readonly followsLinks?: true;
+  /** A folder that rclone takes for empty is removed with all that is in it, and rclone does not list all. */
+  readonly removesUnlisted?: true;
   /** Options that are there whatever the admin says. */
   readonly fixed?: Readonly<Record<string, string>>;
   /** Options that are there where the admin says nothing else. */
@@ -52,7 +54,7 @@ export const TYPES: Readonly<Record<string, AllowedType>> = {
   },
   sugarsync: WEB,
   swift: { way: 'web', hasDearHashes: true },
-  webdav: WEB,
+  webdav: { way: 'web', removesUnlisted: true },
   yandex: WEB,
   zoho: WEB,
 };
