@@ -278,6 +278,10 @@ describe.runIf(isAvailable('rclone', program) && isAvailable('webdav', dav))('th
     await put(driver, '/far', content);
     expect(digest(await collect(await driver.read(at('/far'))))).toBe(digest(content));
     await driver.remove(at('/far'), { recursive: false });
+    // Nobody here reaches its server to see what it does not list.
+    await driver.makeDirectory(at('/far-folder'));
+    await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/far-folder'), { recursive: false }));
+    await driver.remove(at('/far-folder'), { recursive: true });
     await refuses('STORAGE_LOGIN_FAILED', opened(items('127.0.0.1', { ...rcdItems, rcd_password: 'another' })));
   });
 });

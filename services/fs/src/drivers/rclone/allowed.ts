@@ -8,6 +8,10 @@ export interface AllowedType {
   readonly hasDearHashes?: true;
   /** rclone does not hold its servers to a key. */
   readonly takesAnyKey?: true;
+  /** Servers follow links where a path leads through them; rclone does not list what they lead to. */
+  readonly followsLinks?: true;
+  /** A folder that rclone takes for empty is removed with all that is in it, and rclone does not list all. */
+  readonly removesUnlisted?: true;
   /** Options that are there whatever the admin says. */
   readonly fixed?: Readonly<Record<string, string>>;
   /** Options that are there where the admin says nothing else. */
@@ -29,7 +33,7 @@ export const TYPES: Readonly<Record<string, AllowedType>> = {
   fichier: WEB,
   filefabric: WEB,
   // Some servers list no name that begins with a dot unless they are told so: files on their way would be lost.
-  ftp: { way: 'ftp', usual: { force_list_hidden: 'true' } },
+  ftp: { way: 'ftp', followsLinks: true, usual: { force_list_hidden: 'true' } },
   gcs: { way: 'web', hasDearHashes: true },
   hidrive: WEB,
   http: WEB,
@@ -45,11 +49,12 @@ export const TYPES: Readonly<Record<string, AllowedType>> = {
   sftp: {
     way: 'ssh',
     takesAnyKey: true,
-    fixed: { disable_hashcheck: 'true', shell_type: 'none', set_modtime: 'false', key_use_agent: 'false' },
+    followsLinks: true,
+    fixed: { disable_hashcheck: 'true', shell_type: 'none', set_modtime: 'false', key_use_agent: 'false', skip_links: 'true' },
   },
   sugarsync: WEB,
   swift: { way: 'web', hasDearHashes: true },
-  webdav: WEB,
+  webdav: { way: 'web', removesUnlisted: true },
   yandex: WEB,
   zoho: WEB,
 };

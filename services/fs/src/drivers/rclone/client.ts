@@ -9,7 +9,7 @@ import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { answerOf } from './answer-of.ts';
 import { type DownloadSink, openDownloadSink } from './download-sink.ts';
-import { isBrokenConnection, isFileByFile, toAppError } from './errors.ts';
+import { isBrokenConnection, isFileByFile, isUnexplained, toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
 import { type Provider, readProviders } from './providers.ts';
@@ -203,6 +203,7 @@ export class RcloneClient {
     try {
       await this.#change('operations/rmdir', { remote: place }, signal);
     } catch (error) {
+      if (isUnexplained(error)) throw storageError('DIRECTORY_NOT_EMPTY', error);
       // An FTP server has one number for all that it refuses, which rclone takes for a folder that is not there.
       if (AppError.is(error, 'ENTRY_NOT_FOUND'))
         for await (const _ of this.list(place, { signal })) throw storageError('DIRECTORY_NOT_EMPTY');
@@ -210,9 +211,11 @@ export class RcloneClient {
     }
   }
 
-  /** With all it holds. */
+  /** With all it holds. @throws AppError DIRECTORY_NOT_EMPTY: something is left that rclone does not list */
   async purge(place: Place, { signal }: CallOptions): Promise<void> {
-    await this.#change('operations/purge', { remote: place }, signal);
+    await this.#change('operations/purge', { remote: place }, signal).catch((error: unknown) => {
+      throw isUnexplained(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    });
   }
 
   /** @throws AppError ENTRY_NOT_FOUND */

@@ -36,6 +36,7 @@ import { sentContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
 import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
+import type { Emptiness } from './dav-emptiness.ts';
 import type { Features } from './features.ts';
 import { isFolder, probeNames } from './probe-names.ts';
 import { moveSurely, replaceFile, whenUnused } from './publish-file.ts';
@@ -57,6 +58,10 @@ export interface RcloneSettings {
   readonly refusedCharacters?: string;
   /** Digests of listings cost a call for each file. */
   readonly hasDearHashes?: true;
+  /** The server follows links that are not listed: a path leads only through what is. */
+  readonly followsLinks?: true;
+  /** A folder that rclone takes for empty goes with what rclone does not list: this tells more. */
+  readonly openEmptiness?: (context: OpenContext) => Emptiness;
   /** May throw what is wrong with the items. */
   readonly openWay: (context: OpenContext) => RemoteWay;
   /** Whose rclone it is; default: the child of this process. */
@@ -90,6 +95,7 @@ export class RcloneDriver implements StorageDriver {
   readonly #movesByRename: boolean;
   readonly #readsAhead: boolean;
   readonly #locks: PathLocks;
+  readonly #emptiness: Emptiness | undefined;
   /** How often a file has been replaced through this driver. */
   #placed = 0;
 
@@ -101,8 +107,10 @@ export class RcloneDriver implements StorageDriver {
     temps: TempFiles,
     features: Features,
     locks: PathLocks,
+    emptiness: Emptiness | undefined,
   ) {
     this.#locks = locks;
+    this.#emptiness = emptiness;
     this.#places = settings.places;
     this.#client = client;
     this.#root = root;
@@ -142,6 +150,7 @@ export class RcloneDriver implements StorageDriver {
   static async open(settings: RcloneSettings, context: OpenContext): Promise<RcloneDriver> {
     const source = settings.source?.(context) ?? ownRcd(context.egress);
     const client = new RcloneClient(settings.openWay(context), source);
+    const emptiness = settings.openEmptiness?.(context);
     const calls = new Calls();
     const temps = new TempFiles(
       {
@@ -178,14 +187,16 @@ export class RcloneDriver implements StorageDriver {
             ? await probeNames(client, settings.places.root, () => temps.newPlace(MOUNT_ROOT), call)
             : { caseSensitive: true, folds: false }),
           isBucket: features.hasBuckets,
+          followsLinks: settings.followsLinks ?? false,
         });
-        const driver = new RcloneDriver(settings, client, root, calls, temps, features, locks);
+        const driver = new RcloneDriver(settings, client, root, calls, temps, features, locks, emptiness);
         calls.track(driver.#sweepRoot());
         return driver;
       });
     } catch (error) {
       await calls.close();
       client.close();
+      emptiness?.close();
       throw error;
     }
   }
@@ -383,10 +394,28 @@ export class RcloneDriver implements StorageDriver {
       if (!there.isFolder) await whenUnused(() => this.#client.removeFile(place, call));
       else if (recursive) await this.#client.purge(place, call);
       else if (this.#buckets) await this.#buckets.removeEmpty(place, call);
-      else await this.#client.removeFolder(place, call);
+      else await this.#removeEmpty(place, call);
+      if (there.isFolder) await this.#requireGone(path, recursive);
       const parent = parentPath(path);
       if (parent !== MOUNT_ROOT) await this.#buckets?.keep(this.#root.place(parent), {});
     });
+  }
+
+  /** @throws AppError DIRECTORY_NOT_EMPTY */
+  async #removeEmpty(place: Place, call: CallOptions): Promise<void> {
+    await this.#emptiness?.check(place, call);
+    await this.#client.removeFolder(place, call);
+  }
+
+  /**
+   * What rclone removes entry by entry it tells as gone where the folder could not go at the end, and of WebDAV also where the server says what is left.
+   *
+   * @throws AppError DIRECTORY_NOT_EMPTY: something is left
+   */
+  async #requireGone(path: MountPath, isPurged: boolean): Promise<void> {
+    const isTold = isPurged ? this.#features.purges || this.#buckets !== undefined : true;
+    if (isTold && this.#emptiness === undefined) return;
+    if ((await this.#root.find(path, {})) !== undefined) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 
   async #rename(from: MountPath, to: MountPath, { signal, afterWaiting, overwrite }: PlaceOptions): Promise<Entry> {
@@ -449,6 +478,7 @@ export class RcloneDriver implements StorageDriver {
   async close(): Promise<void> {
     await this.#calls.close();
     this.#client.close();
+    this.#emptiness?.close();
   }
 
   async #space({ signal }: CallOptions = {}): Promise<Space> {
@@ -523,7 +553,7 @@ export class RcloneDriver implements StorageDriver {
     } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
     else if (!isFolder) return this.#replace(source, to, sizeBytes);
     else {
-      await this.#client.removeFolder(target, {});
+      await this.#removeEmpty(target, {});
       await moveSurely(this.#client, source, target, true).catch(async (error: unknown) => {
         await this.#client.makeFolder(target, {}).catch(() => undefined);
         throw error;

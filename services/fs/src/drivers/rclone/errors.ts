@@ -55,6 +55,11 @@ export function isBrokenConnection(error: unknown): boolean {
   return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && BROKEN.test(error.cause.message.trimEnd());
 }
 
+/** Whether an SFTP server did not do what it was asked, and has no word for the reason: of a folder that is to go, that something is in it. */
+export function isUnexplained(error: unknown): boolean {
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && error.cause.message.includes('SSH_FX_FAILURE');
+}
+
 /** What rclone says of a folder that it would have moved file by file, where it has no time for that. */
 const OUT_OF_TIME = /max transfer duration reached/i;
 

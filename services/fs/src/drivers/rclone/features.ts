@@ -10,6 +10,8 @@ export interface Features {
   readonly movesFolders: boolean;
   /** Files are copied by the server. */
   readonly copies: boolean;
+  /** A folder goes with all it holds in one step. */
+  readonly purges: boolean;
   /** It takes a content of unknown size. */
   readonly streams: boolean;
   readonly tellsSpace: boolean;
@@ -26,6 +28,7 @@ const schema = z.object({
     Move: flag,
     DirMove: flag,
     Copy: flag,
+    Purge: flag,
     PutStream: flag,
     About: flag,
     CanHaveEmptyDirectories: flag,
@@ -46,6 +49,7 @@ export function readFeatures(answer: unknown): Features {
     moves: can.Move,
     movesFolders: can.DirMove,
     copies: can.Copy,
+    purges: can.Purge,
     streams: can.PutStream,
     tellsSpace: can.About,
     keepsEmptyFolders: can.CanHaveEmptyDirectories,

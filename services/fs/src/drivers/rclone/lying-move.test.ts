@@ -11,11 +11,11 @@ interface Moved {
   readonly dstRemote: string;
 }
 
-/** An rclone whose server says what it likes of a move. @param files their sizes, by place. @param move what it does of one */
+/** An rclone whose server says what it likes of a move. @param files their sizes, by place; of a folder -1. @param move what it does of one */
 async function openRemote(files: Map<string, number>, move: (moved: Moved) => void): Promise<Required<StorageDriver>> {
   const entry = (place: string) => {
     const Size = files.get(place);
-    return Size === undefined ? null : { Name: place.split('/').at(-1), IsDir: false, Size, ModTime: '2026-11-22T19:00:00Z' };
+    return Size === undefined ? null : { Name: place.split('/').at(-1), IsDir: Size < 0, Size, ModTime: '2026-11-22T19:00:00Z' };
   };
   const answers: Record<string, (asked: { remote: string } & Moved) => object> = {
     'operations/fsinfo': () => ({ Features: { CanHaveEmptyDirectories: true, Move: true, PutStream: true } }),
@@ -116,3 +116,9 @@ it.each([false, true])(
     await expect.poll(() => Object.fromEntries(files)).toEqual({ file: 3, other: keeps ? 5 : 4 });
   },
 );
+
+it('a folder that is still there once it is said to be removed is not removed', async () => {
+  const files = new Map([['folder', -1]]);
+  const driver = await openRemote(files, () => undefined);
+  await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/folder'), { recursive: true }));
+});

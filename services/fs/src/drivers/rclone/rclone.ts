@@ -4,6 +4,7 @@ import { AppError } from '@wharf/errors';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type { RcdSource, Remote, RemoteWay } from './client.ts';
 import type { RemoteSettings } from './config.ts';
+import { openDavEmptiness, UNKNOWN_EMPTINESS } from './dav-emptiness.ts';
 import type { RcloneSettings } from './driver.ts';
 import { openFtpRelay } from './ftp-relay.ts';
 import { keptToken } from './kept-token.ts';
@@ -22,6 +23,11 @@ export function rcloneStorage(settings: RemoteSettings): RcloneSettings {
     // rclone keeps it as another character in many types.
     refusedCharacters: '\u007f',
     ...(settings.allowed.hasDearHashes && { hasDearHashes: true }),
+    ...(settings.allowed.followsLinks && { followsLinks: true }),
+    ...(settings.allowed.removesUnlisted && {
+      // Another rclone has a network of its own.
+      openEmptiness: ({ egress }: OpenContext) => (settings.rcd ? UNKNOWN_EMPTINESS : openDavEmptiness(settings.parameters.values, egress)),
+    }),
     openWay: (context) => openWay(settings, context),
     ...(settings.rcd && { source: ({ egress }: OpenContext) => externalRcd(settings.rcd as NonNullable<RemoteSettings['rcd']>, egress) }),
   };

@@ -24,7 +24,7 @@ it('how folders of many storages spell their names is kept in so many bytes of a
   onTestFinished(() => client.close());
   const roots = Array.from({ length: 20 }, () => {
     const root = new RemoteRoot(client, { root: 'share', space: undefined });
-    root.learn({ caseSensitive: false, folds: true, isBucket: false });
+    root.learn({ caseSensitive: false, folds: true, isBucket: false, followsLinks: false });
     return root;
   });
   const path = `/${nameOf(0)}` as MountPath;

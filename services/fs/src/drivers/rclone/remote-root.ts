@@ -50,6 +50,8 @@ const UNCLEAR = Symbol('unclear');
 interface RemoteNames extends NameTraits {
   /** A folder is there when something is in it; the root always is. */
   readonly isBucket: boolean;
+  /** A path may lead through links, which are not listed. */
+  readonly followsLinks: boolean;
 }
 
 /** The places of a remote that is a storage. */
@@ -61,8 +63,8 @@ export interface RootPlaces {
 }
 
 /**
- * The folder of the remote that is the storage. Where names fold, a path leads somewhere only when each segment is spelled as its folder lists it, so that
- * an entry has one path and rules on paths hold.
+ * The folder of the remote that is the storage. Where names fold or links are followed, a path leads somewhere only when its folder lists each segment, as
+ * it is spelled, so that an entry has one path and rules on paths hold.
  */
 export class RemoteRoot {
   readonly #client: RcloneClient;
@@ -78,7 +80,7 @@ export class RemoteRoot {
   #forgotten = 0;
   /** So long the root counts as there. */
   #rootUntilMs = 0;
-  #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false };
+  #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false, followsLinks: false };
 
   constructor(client: RcloneClient, places: RootPlaces) {
     this.#client = client;
@@ -87,6 +89,11 @@ export class RemoteRoot {
 
   get isCaseSensitive(): boolean {
     return this.#names.caseSensitive;
+  }
+
+  /** Whether what answers to a path may have another one. */
+  get #goesByLists(): boolean {
+    return this.#names.folds || this.#names.followsLinks;
   }
 
   /** How the server takes names. */
@@ -112,7 +119,7 @@ export class RemoteRoot {
       }
       return { name: '', isFolder: true, sizeBytes: undefined, modifiedAt: new Date(0) };
     }
-    if (!this.#names.folds)
+    if (!this.#goesByLists)
       return this.#client.find(this.place(path), call).catch((error: unknown) => this.#findBelowFile(path, error, call));
     if (!(await this.isSpelled(parentPath(path), call))) return undefined;
     const file = this.#isListed(path, name) ? await this.#client.findFile(this.place(path), call) : undefined;
@@ -158,22 +165,22 @@ export class RemoteRoot {
   /**
    * The same for what is to be made or replaced.
    *
-   * @param file what answers to the name, in whatever spelling, where that is known. @throws AppError ENTRY_EXISTS: something has another spelling of it
+   * @param file what answers to the name, in whatever spelling, where that is known. @throws AppError ENTRY_EXISTS: something has another spelling of it, or is not listed
    */
   async findAny(path: MountPath, call: CallOptions, file?: RemoteEntry): Promise<RemoteEntry | undefined> {
     const name = baseName(path);
     if (name === undefined) return this.find(path, call);
     const there = file ?? (await this.#findAnswering(path, call));
     if (there === undefined) return undefined;
-    if (there !== UNCLEAR && (!this.#names.folds || this.#isListed(path, name))) return there;
-    if (!this.#names.folds) return this.find(path, call);
+    if (there !== UNCLEAR && (!this.#goesByLists || this.#isListed(path, name))) return there;
+    if (!this.#goesByLists) return this.find(path, call);
     if (!(await this.isSpelled(parentPath(path), call))) {
       // A folder on the way may be spelled otherwise.
       await this.findAny(parentPath(path), call);
       return undefined;
     }
     const { itself, isTaken } = await this.#lookFor(path, call.signal);
-    if (itself !== undefined || (!isTaken && (await this.#client.find(this.place(path), call)) === undefined)) return itself;
+    if (itself !== undefined || (!isTaken && !(await this.#answers(path, call)))) return itself;
     // It may have been made since.
     const again = await this.#lookFor(path, call.signal);
     if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
@@ -195,9 +202,18 @@ export class RemoteRoot {
     }
   }
 
-  /** Whether a folder is there in just this spelling; always true where names do not fold. */
+  /** Whether something has a name that is not listed. */
+  async #answers(path: MountPath, call: CallOptions): Promise<boolean> {
+    const place = this.place(path);
+    // A link to a folder is found by no look for its name.
+    return (
+      (await this.#client.find(place, call)) !== undefined || (this.#names.followsLinks && (await isFolder(this.#client, place, call)))
+    );
+  }
+
+  /** Whether a folder is there in just this spelling; always true where a path tells that by itself. */
   async isSpelled(folder: MountPath, call: CallOptions): Promise<boolean> {
-    if (!this.#names.folds || folder === MOUNT_ROOT || this.isKnownFolder(folder)) return true;
+    if (!this.#goesByLists || folder === MOUNT_ROOT || this.isKnownFolder(folder)) return true;
     const isThere = (await this.find(folder, call))?.isFolder ?? false;
     if (isThere) this.know(folder);
     return isThere;
