@@ -18,7 +18,17 @@ const withoutRanges: typeof memoryDriver = {
     const driver = await memoryDriver.open(...opening);
     const read: StorageDriver['read'] = async (file, range, options) => {
       if ((range?.offsetBytes ?? 0) > 200_000) throw storageError('UNSUPPORTED_OPERATION');
-      return driver.read(file, range, options);
+      const content = await driver.read(file, range, options);
+      if (file !== '/empty') return content;
+      // As of a server that says how long an empty answer is.
+      const pieces = await Array.fromAsync(content);
+      const entry = pieces.length === 0 ? { ...content.entry, sizeBytes: 0 } : content.entry;
+      return {
+        entry,
+        [Symbol.asyncIterator]: async function* () {
+          yield* pieces;
+        },
+      };
     };
     return new Proxy(driver, { get: (target, name) => (name === 'read' ? read : boundTo(target, Reflect.get(target, name))) });
   },
@@ -56,6 +66,39 @@ describe('a file whose storage tells no size', () => {
     }
     const head = await get({ method: 'HEAD' });
     expect([head.status, head.headers['content-length'], head.headers['accept-ranges']]).toEqual([200, undefined, 'none']);
-    expect((await get({ headers: { 'If-None-Match': String(head.headers.etag) } })).status).toBe(304);
+  });
+
+  it('has no tag, which could be that of another content: conditions with one do not hold, and the whole comes', async () => {
+    const head = await get({ method: 'HEAD' });
+    expect([head.headers.etag, typeof head.headers['last-modified']]).toEqual([undefined, 'string']);
+    const tag = `"${Date.parse(String(head.headers['last-modified'])).toString(16)}-"`;
+    for (const headers of [{ 'If-None-Match': tag }, { 'If-Range': tag, Range: 'bytes=0-4' }]) {
+      const answer = await get({ headers });
+      expect([answer.status, answer.headers.etag, answer.body.equals(content)]).toEqual([200, undefined, true]);
+    }
+    expect((await get({ headers: { 'If-Match': tag } })).status).toBe(412);
+    const put = { method: 'PUT', path: '/api/fs/put', headers: { Authorization: login, 'File-Path': '/u/f', 'If-Match': tag }, body: 'x' };
+    expect((await httpRequest(replica.url, put)).json()).toMatchObject({ code: 412 });
+    expect((await get()).body.equals(content)).toBe(true);
+  });
+
+  it('is, where its content tells that it is empty, an empty one as others are, and may be replaced as that', async () => {
+    const put = (headers: Record<string, string>, body: string) =>
+      httpRequest(replica.url, {
+        method: 'PUT',
+        path: '/api/fs/put',
+        headers: { Authorization: login, 'File-Path': '/u/empty', ...headers },
+        body,
+      });
+    const ask = (request: Partial<HttpRequest> = {}) =>
+      httpRequest(replica.url, { path: `/d/u/empty?${installation.sign('/u/empty')}`, ...request });
+    await put({}, '');
+    const [whole, head, range] = [await ask(), await ask({ method: 'HEAD' }), await ask({ headers: { Range: 'bytes=0-99' } })];
+    for (const { status, headers } of [whole, head])
+      expect([status, headers['content-length'], headers.etag]).toEqual([200, '0', range.headers.etag]);
+    expect([range.status, range.headers['content-range']]).toEqual([416, 'bytes */0']);
+    expect((await put({ 'If-Match': '"1-0"' }, 'x')).json()).toMatchObject({ code: 412 });
+    expect((await put({ 'If-Match': String(head.headers.etag) }, 'a line')).json()).toMatchObject({ code: 200 });
+    expect((await ask()).body.toString()).toBe('a line');
   });
 });

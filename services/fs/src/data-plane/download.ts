@@ -23,6 +23,7 @@ import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import { type CallOptions, type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { AccelAddress } from './accel-redirect.ts';
 import { etagOf, tellsChanges } from './etag.ts';
+import { lookAtFile } from './look-at-file.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf, singleRange } from './ranges.ts';
 import { sendContent } from './send-content.ts';
@@ -104,7 +105,7 @@ async function sendFile(
   if (isPlain(request)) return sendWhole(driver, path, name, response, call);
   if (await sendRange(driver, path, name, request, response, call)) return;
   for (let look = 1; ; look += 1) {
-    const entry = await driver.stat(path, call);
+    const entry = await lookAtFile(driver, path, call).catch(asNoFile);
     await call.mayAnswer();
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     const etag = etagOf(entry);
@@ -242,7 +243,7 @@ async function sendParts(
   driver: StorageDriver,
   path: MountPath,
   plan: BodyPlan,
-  etag: string,
+  etag: string | undefined,
   begin: () => void,
   response: ServerResponse,
   call: DownloadCall,
@@ -284,7 +285,12 @@ function refuseRange(response: ServerResponse, headers: Record<string, string>, 
 }
 
 /** Ranges are for GET only (RFC 9110 section 14.2). */
-function rangesFor(request: IncomingMessage, sizeBytes: number, entry: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
+function rangesFor(
+  request: IncomingMessage,
+  sizeBytes: number,
+  entry: Entry,
+  etag: string | undefined,
+): Range[] | 'unsatisfiable' | undefined {
   const ifRange = singleHeader(request.headers['if-range']);
   const isCurrent = ifRange === undefined || (tellsChanges(entry) && isRangeCurrent(ifRange, etag, entry.modifiedAt));
   if (request.method !== 'GET' || !isCurrent) return undefined;
@@ -292,7 +298,7 @@ function rangesFor(request: IncomingMessage, sizeBytes: number, entry: Entry, et
 }
 
 /** Files are for saving: nothing a user stored runs as a page of ours (nosniff, sandbox, attachment). */
-function fileHeaders(entry: Entry, name: string, etag: string): Record<string, string> {
+function fileHeaders(entry: Entry, name: string, etag: string | undefined): Record<string, string> {
   return {
     ...headersOfName(name),
     'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'",
@@ -300,7 +306,7 @@ function fileHeaders(entry: Entry, name: string, etag: string): Record<string, s
     'Accept-Ranges': entry.sizeBytes === undefined ? 'none' : 'bytes',
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Content-Length, Content-Range, Content-Disposition, ETag, Last-Modified, Accept-Ranges',
-    ETag: etag,
+    ...(etag !== undefined && { ETag: etag }),
     'Last-Modified': entry.modifiedAt.toUTCString(),
   };
 }

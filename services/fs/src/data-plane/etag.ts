@@ -1,10 +1,11 @@
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { isKnown } from './preconditions.ts';
 
-/** The strongest digest there is, else the storage's own version, else time and size. */
-export function etagOf(entry: Entry): string {
+/** The strongest digest there is, else the storage's own version, else time and size. Undefined where that is not known: a time alone may be of two contents. */
+export function etagOf(entry: Entry): string | undefined {
   const digest = knownOf(entry)?.replace(/[^\x21\x23-\x7e]/g, '');
-  return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"` : `"${digest}"`;
+  if (digest !== undefined) return `"${digest}"`;
+  return entry.sizeBytes === undefined ? undefined : `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"`;
 }
 
 /** Whether another content has another tag: not where the storage tells no date, neither a digest nor a version. */

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** What a conditional request comes to: go on, nothing changed (304), or it must not be served (412). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
 
-/** Evaluates the conditional headers of a request in the order of RFC 9110 section 13.2.2, If-Range excepted. */
-export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string, modifiedAt: Date): Verdict {
+/** Evaluates the conditional headers of a request in the order of RFC 9110 section 13.2.2, If-Range excepted. @param etag undefined: the file has none, which no tag is */
+export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string | undefined, modifiedAt: Date): Verdict {
   const modifiedSecond = Math.floor(modifiedAt.getTime() / 1000) * 1000;
   const ifMatch = headers['if-match'];
   const unmodifiedSince = dateOf(headers['if-unmodified-since']);
@@ -38,7 +38,7 @@ export function nameOf(conditions: IncomingHttpHeaders): string {
 }
 
 /** Whether Range still means the representation the client has a part of (RFC 9110 section 13.1.5). */
-export function isRangeCurrent(ifRange: string | undefined, etag: string, modifiedAt: Date): boolean {
+export function isRangeCurrent(ifRange: string | undefined, etag: string | undefined, modifiedAt: Date): boolean {
   if (ifRange === undefined) return true;
   if (ifRange.startsWith('"')) return ifRange === etag;
   const date = dateOf(ifRange);
@@ -51,7 +51,7 @@ export function isKnown(modifiedAt: Date): boolean {
 }
 
 /** Whether a list of `If-Match` has a tag. Compares strongly: our tags are strong, so a weak one never matches. */
-function matchesAny(list: string, etag: string): boolean {
+function matchesAny(list: string, etag: string | undefined): boolean {
   return list.trim() === '*' || list.split(',').some((each) => each.trim() === etag);
 }
 

@@ -54,7 +54,8 @@ async function storeNowOrLater(
   const stored = await upload.store(content, beforePublish, replaces);
   const { sizeBytes } = stored;
   // Whoever goes on editing needs no second look, in which it could be somebody else's file already.
-  response.setHeader('ETag', etagOf(stored));
+  const etag = etagOf(stored);
+  if (etag !== undefined) response.setHeader('ETag', etag);
   const name = uploadName(baseName(upload.path) ?? '', upload.located);
   const task = finishedTask({ name, list: 'upload', creator, startedAt, sizeBytes, status: 'uploading' });
   sendEnvelope(response, successEnvelope({ task }));

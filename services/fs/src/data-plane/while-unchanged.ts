@@ -4,7 +4,9 @@ import { type Call, shareKeyOf } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Upload } from '../domain/changing/upload.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
+import { isUnchanged } from '../driver-contract/unchanged.ts';
 import { etagOf } from './etag.ts';
+import { lookAtFile } from './look-at-file.ts';
 import { evaluatePreconditions, nameOf, replaceConditions } from './preconditions.ts';
 
 /** As `Upload.store` has them; absent: the client has no such wish. */
@@ -30,23 +32,33 @@ export async function whileUnchanged<Result>(
   if (!conditions) return store({});
   if (headers['as-task'] === 'true') throw new AppError('INVALID_ARGUMENT', `${nameOf(conditions)} and As-Task do not go together`);
   const { signal } = call;
-  const ask = async (): Promise<Entry | undefined> => {
-    const driver = await located.mount.driver();
-    const entry = await driver.stat(located.path, { signal, caller: shareKeyOf(call) }).catch((error: unknown) => {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
-      throw error;
-    });
+  const options = { signal, caller: shareKeyOf(call) };
+  const requireThat = (entry: Entry | undefined) => {
     if (entry ? evaluatePreconditions(conditions, etagOf(entry), entry.modifiedAt) !== 'proceed' : conditions['if-match'] !== undefined)
       throw new AppError('STALE_VERSION', `the file was changed since: ${nameOf(conditions)} does not hold`);
-    return entry;
   };
-  const replaces = await ask();
+  const replaces = await lookAtFile(await located.mount.driver(), located.path, options).catch(asNone);
+  requireThat(replaces);
+  // No content is opened then: the upload has one of the places for contents, and whoever waits for another one may wait for itself.
+  const ask = async () => {
+    const now = await (await located.mount.driver()).stat(located.path, options).catch(asNone);
+    requireThat(now && replaces && isAsBefore(replaces, now) ? replaces : now);
+  };
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   try {
     return await store({ replaces, beforePublish: keepingItsTurn(context, ask, located, signal, over) });
   } finally {
     end();
   }
+}
+
+function asNone(error: unknown): undefined {
+  if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+}
+
+/** Whether a file whose storage tells no size is the one whose content told it. */
+function isAsBefore(before: Entry, now: Entry): boolean {
+  return now.sizeBytes === undefined && isUnchanged({ ...before, sizeBytes: undefined }, now);
 }
 
 /**

@@ -15,10 +15,11 @@ const MAX_SKIPPED_BYTES = 8 * 1024 * 1024;
 /**
  * Holds an answer to the range that was asked for. A server that knows no ranges gives its whole file, of which the stretch is taken.
  *
- * @param end exclusive; undefined: to the end
+ * @param end exclusive; undefined: to the end @param knownBytes of the whole file, where something else has told it: an answer need not
+ * @returns without an end where neither says it
  * @throws AppError STORAGE_UNAVAILABLE (no answer to this) | RANGE_NOT_SATISFIABLE | UNSUPPORTED_OPERATION (too far into a file without ranges)
  */
-export function answeredRange(answer: Answer, start: number, end: number | undefined): AnsweredFile {
+export function answeredRange(answer: Answer, start: number, end: number | undefined, knownBytes?: number): AnsweredFile {
   const { headers, statusCode } = answer;
   const lengthBytes = lengthOf(headers['content-length']);
   if (statusCode === 206) {
@@ -32,20 +33,19 @@ export function answeredRange(answer: Answer, start: number, end: number | undef
   if (statusCode !== 200) throw badAnswer(`${statusCode} in the place of a file`);
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     throw badAnswer('a file in another encoding');
-  if (start === 0 && end === undefined) {
-    return { answer, start, end: lengthBytes ?? Number.POSITIVE_INFINITY, sizeBytes: lengthBytes };
-  }
+  const wholeBytes = lengthBytes ?? knownBytes ?? Number.POSITIVE_INFINITY;
+  if (start === 0 && end === undefined) return { answer, start, end: wholeBytes, sizeBytes: lengthBytes };
   // The server knows no ranges.
-  if (lengthBytes === undefined) throw badAnswer('a file without a length');
-  if (start > 0 && start >= lengthBytes) throw storageError('RANGE_NOT_SATISFIABLE');
+  if (start > 0 && start >= wholeBytes) throw storageError('RANGE_NOT_SATISFIABLE');
   if (start > MAX_SKIPPED_BYTES) {
     throw new AppError('UNSUPPORTED_OPERATION', 'the server gives whole files only: this file cannot be read from there on');
   }
-  const last = Math.min(end ?? lengthBytes, lengthBytes);
-  return { answer: stretchOf(answer, start, last), start, end: last, sizeBytes: lengthBytes };
+  const last = Math.min(end ?? wholeBytes, wholeBytes);
+  // What goes to the end shows whether there is more of it than was said.
+  return { answer: stretchOf(answer, start, end ?? Number.POSITIVE_INFINITY), start, end: last, sizeBytes: lengthBytes };
 }
 
-/** Bytes [start, end) of an answer that has more. */
+/** Bytes [start, end) of an answer that has more. @throws AppError RANGE_NOT_SATISFIABLE, at its end: it has not as many */
 function stretchOf(answer: Answer, start: number, end: number): Answer {
   return {
     statusCode: answer.statusCode,
@@ -63,6 +63,7 @@ function stretchOf(answer: Answer, start: number, end: number): Answer {
         if (part.byteLength > 0) yield part;
         if (at >= end) return;
       }
+      if (start > 0 && at <= start) throw storageError('RANGE_NOT_SATISFIABLE');
     },
   };
 }

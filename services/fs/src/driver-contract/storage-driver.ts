@@ -11,7 +11,7 @@ export interface Entry {
   /** `root` for the root of the storage. */
   readonly name: EntryName;
   readonly isDirectory: boolean;
-  /** 0 for a folder, unless the storage counts what is in it. Undefined: of a file that the storage does not tell the size of. */
+  /** 0 for a folder, unless the storage counts what is in it. Undefined: of a file that the storage does not tell the size of, as it is opened if not before. */
   readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date;
   /** Absent when the storage does not tell. */

@@ -1,7 +1,7 @@
 import type { TaskChunks } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { Entry } from '../driver-contract/storage-driver.ts';
-import { isSameVersion } from '../driver-contract/unchanged.ts';
+import { isSameSize, isSameVersion, isToldOtherwise } from '../driver-contract/unchanged.ts';
 
 const entryShape = z.object({
   /** Below the source; empty for the source itself. */
@@ -151,7 +151,8 @@ export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified'
 
 export function isVersion(noted: ManifestEntry, entry: Entry): boolean {
   const { size, modified, created, version } = versionOf(entry);
-  return noted.size === size && noted.modified === modified && noted.created === created && isSameVersion(noted.version, version);
+  const isSized = isSameSize(noted.size, size, isToldOtherwise(modified, noted.version, version));
+  return isSized && noted.modified === modified && noted.created === created && isSameVersion(noted.version, version);
 }
 
 function bytesOf({ path, version = '' }: ManifestEntry): number {

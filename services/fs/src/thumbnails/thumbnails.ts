@@ -190,6 +190,7 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
     const content = await driver.read(path, undefined, { signal });
     const { entry } = content;
     requireSame(looked, entry);
+    checkSize(entry);
     if (entry.sizeBytes === undefined) return await readUnsized(content);
     const image = new Uint8Array(entry.sizeBytes);
     let filled = 0;
@@ -227,9 +228,9 @@ async function within<Result>({ limitMs, signal }: Limit, run: (signal: AbortSig
   }
 }
 
-/** @throws AppError STALE_VERSION */
-function requireSame(looked: Entry, { sizeBytes, modifiedAt }: Entry): void {
-  if (sizeBytes !== looked.sizeBytes || modifiedAt.getTime() !== looked.modifiedAt.getTime())
+/** A storage may tell a size as it is asked for the content alone. @throws AppError STALE_VERSION */
+function requireSame(looked: Entry, { sizeBytes = looked.sizeBytes, modifiedAt }: Entry): void {
+  if ((looked.sizeBytes ?? sizeBytes) !== sizeBytes || modifiedAt.getTime() !== looked.modifiedAt.getTime())
     throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
 }
 

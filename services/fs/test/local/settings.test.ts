@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -165,6 +165,20 @@ describe('with a recycle bin', () => {
     expect(await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf }))).toBe('FAILED_PRECONDITION');
     expect(await settledNames(root)).toEqual(['file', 'folder']);
     expect([await textOf(driver, '/file'), await textOf(driver, '/folder/inner')]).toEqual(['y', 'z']);
+  });
+
+  it.each(['bin', ''])('whose way is a loop of links (%j) takes nothing, and nothing is removed, nor said to be', async (looped) => {
+    const { base, root } = await makeFolders();
+    const driver = await openLocal(root, { recycle_bin_path: path.join(base, 'outer/bin') });
+    await put(driver, '/file', 'y');
+    await put(driver, '/folder/inner', 'z');
+    const place = path.resolve(base, 'outer', looped);
+    await rm(place, { recursive: true });
+    await symlink(place, place);
+    for (const name of ['/file', '/folder']) expect(await codeOf(driver.remove(at(name), { recursive: true }))).toBe('FAILED_PRECONDITION');
+    const onlyIf = await driver.stat(at('/file'));
+    expect(await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf }))).toBe('FAILED_PRECONDITION');
+    expect(await settledNames(root)).toEqual(['file', 'folder']);
   });
 
   it('that goes as something is moved there is not taken for what is moved', async () => {

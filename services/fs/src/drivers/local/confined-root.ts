@@ -5,6 +5,7 @@ import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
+import { isAbsence } from './errors.ts';
 import { SpelledNames } from './spelled-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
@@ -207,8 +208,7 @@ export class ConfinedRoot {
         fs.closeSync(fd);
       }
     } catch (error) {
-      const errno = systemCodeOf(error);
-      if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
+      if (isAbsence(error) || systemCodeOf(error) === 'EACCES') return undefined;
       throw error;
     }
   }

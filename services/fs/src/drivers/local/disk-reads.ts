@@ -8,6 +8,7 @@ import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { isAbsence } from './errors.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
 import { direntsOf, namesIn } from './names-in.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
@@ -314,8 +315,7 @@ function lstatOrGone(place: string): fs.Stats | undefined {
   try {
     return fs.lstatSync(place, { throwIfNoEntry: false });
   } catch (error) {
-    const errno = systemCodeOf(error);
-    if (errno === 'EACCES' || errno === 'ENAMETOOLONG' || errno === 'ENOTDIR') return undefined;
+    if (isAbsence(error) || ['EACCES', 'ENAMETOOLONG'].includes(systemCodeOf(error) ?? '')) return undefined;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
-import { type DiskFailure, diskFailure, toAppError } from './errors.ts';
+import { codeOfSystem, type DiskFailure, diskFailure, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
 import { monotonicMs } from './monotonic.ts';
 import { direntsOf } from './names-in.ts';
@@ -304,8 +304,7 @@ export class DiskWrites {
     try {
       return await this.#withTarget(path, overwrite, use);
     } catch (error) {
-      const errno = systemCodeOf(error);
-      if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
+      if (codeOfSystem(error) !== 'ENTRY_NOT_FOUND') throw error;
       await this.#makeFolders(parentPath(path));
       return this.#withTarget(path, overwrite, use);
     }
@@ -396,8 +395,7 @@ export class DiskWrites {
       this.#root.holdFolder(path).close();
       return true;
     } catch (error) {
-      const errno = systemCodeOf(error);
-      if (errno === 'ENOENT' || errno === 'ELOOP') return false;
+      if (codeOfSystem(error) === 'ENTRY_NOT_FOUND') return false;
       throw error;
     }
   }

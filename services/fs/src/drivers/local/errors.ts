@@ -37,11 +37,22 @@ const CODE_OF_ERRNO: ReadonlyMap<string, StorageErrorCode> = new Map(
   } as const),
 );
 
+/** What the system says about a file, in our terms; undefined: nothing that we know. */
+export function codeOfSystem(error: unknown): StorageErrorCode | undefined {
+  const code = systemCodeOf(error);
+  return code === undefined ? undefined : CODE_OF_ERRNO.get(code);
+}
+
+/** Whether the system says that nothing is at a path: none of its name, no folder on the way to it, or a circle of links. */
+export function isAbsence(error: unknown): boolean {
+  const code = codeOfSystem(error);
+  return code === 'ENTRY_NOT_FOUND' || code === 'NOT_A_DIRECTORY';
+}
+
 /** The text of the system names paths of the disk: it goes into the cause and no further. */
 export function toAppError(error: unknown): AppError {
   if (AppError.is(error)) return error;
-  const code = systemCodeOf(error);
-  return storageError((code === undefined ? undefined : CODE_OF_ERRNO.get(code)) ?? 'INTERNAL', error);
+  return storageError(codeOfSystem(error) ?? 'INTERNAL', error);
 }
 
 /** A failure as it goes from a thread to another. */

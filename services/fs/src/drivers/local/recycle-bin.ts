@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { AppError, systemCodeOf } from '@wharf/errors';
 import { isProbeName } from '../../driver-contract/temp-names.ts';
+import { isAbsence } from './errors.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 
 const MAX_SUFFIX = 1000;
@@ -53,8 +54,6 @@ function makeAgain(binPath: string): void {
     throw isAbsence(error) || systemCodeOf(error) === 'EEXIST' ? unusable(error) : error;
   }
 }
-
-const isAbsence = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '');
 
 const unusable = (cause: unknown) => new AppError('FAILED_PRECONDITION', 'the recycle bin is gone, or no folder', { cause });
 

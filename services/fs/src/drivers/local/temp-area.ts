@@ -13,6 +13,7 @@ import {
   TEMP_FOLDER,
 } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { isAbsence } from './errors.ts';
 import { bringBack } from './remove-aside.ts';
 import { removeTree } from './remove-tree.ts';
 
@@ -239,9 +240,8 @@ export class TempArea {
     try {
       return this.#root.holdOwnFolder(root, TEMP_FOLDER);
     } catch (error) {
-      const errno = systemCodeOf(error);
       // A file or a link in its place is not ours: temporary files then lie beside their targets.
-      if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
+      if (isAbsence(error) || systemCodeOf(error) === 'EACCES') return undefined;
       throw error;
     } finally {
       root.close();

@@ -243,11 +243,12 @@ export class GatewayClient {
   /**
    * The bytes of a file from its address. That is followed with no token, and from HTTPS to HTTP only where the gateway itself names it so.
    *
+   * @param there the size that the gateway knows, too: what comes in chunks says none
    * @param end exclusive; undefined: to the end
    * @param toError what a status that is no success means
    */
   async download(
-    { rawUrl }: Pick<RemoteDetail, 'rawUrl'>,
+    { rawUrl, sizeBytes }: Pick<RemoteDetail, 'rawUrl'> & Partial<Pick<RemoteDetail, 'sizeBytes'>>,
     start: number,
     end: number | undefined,
     { signal }: CallOptions,
@@ -267,7 +268,7 @@ export class GatewayClient {
         isBulk: true,
       });
       const { statusCode = 0, headers } = answer;
-      if (statusCode === 200 || statusCode === 206) return rangeOf(answer, start, end);
+      if (statusCode === 200 || statusCode === 206) return rangeOf(answer, start, end, sizeBytes);
       await drain(answer, signal);
       const next = REDIRECTS.includes(statusCode) && redirects < MAX_REDIRECTS ? URL.parse(headers.location ?? '', url.href) : null;
       if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) {
@@ -397,9 +398,9 @@ export class GatewayClient {
   }
 }
 
-function rangeOf(answer: Answer, start: number, end: number | undefined): AnsweredFile {
+function rangeOf(answer: Answer, start: number, end: number | undefined, knownBytes: number | undefined): AnsweredFile {
   try {
-    return answeredRange(answer, start, end);
+    return answeredRange(answer, start, end, knownBytes);
   } catch (error) {
     answer.destroy();
     throw error;

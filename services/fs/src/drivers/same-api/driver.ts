@@ -53,6 +53,8 @@ const GUEST = 1;
 const MAX_TRIES = 100;
 /** How often a file is looked at again that is replaced between the look and the reading. */
 const MAX_LOOKS = 3;
+/** So long the head of a content is waited for that is to tell what was stored. */
+const HEAD_MS = 5_000;
 /** Of what was left at the gateway: so many are removed at once, so many wait. What is more is found again by the next listing. */
 const PARALLEL_REMOVALS = 4;
 const MAX_REMOVALS = 1_000;
@@ -151,11 +153,9 @@ export class SameApiDriver implements StorageDriver {
         const there = await this.#get(path, { signal: until });
         if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
         const entry = toEntry(nameAt(path), there);
-        // It is also what the family says of a size that nobody knows.
-        const isSized = there.sizeBytes > 0;
-        const { start, end } = resolveRange(range, isSized ? there.sizeBytes : Number.POSITIVE_INFINITY);
+        const { start, end } = resolveRange(range, there.sizeBytes ?? Number.POSITIVE_INFINITY);
         if (start === end) return emptyContent(entry, { signal: until });
-        if (!isSized) {
+        if (there.sizeBytes === undefined) {
           const content = await this.#readUnsized(entry, there, { start, end }, until);
           if (content) return content;
           if (look === MAX_LOOKS) throw badAnswer('another file than it names');
@@ -163,7 +163,9 @@ export class SameApiDriver implements StorageDriver {
         }
         const isToEnd = end === there.sizeBytes;
         const body = await this.#client.download(there, start, isToEnd ? undefined : end, { signal: until });
-        if (body.sizeBytes === there.sizeBytes && isDated(body.answer.headers['last-modified'], there)) {
+        // What comes in chunks says no size, and is held to the one that is known as it comes.
+        const isOfSize = body.sizeBytes === undefined || body.sizeBytes === there.sizeBytes;
+        if (isOfSize && isDated(body.answer.headers['last-modified'], there)) {
           return rangeContent(entry, body, { signal: until });
         }
         body.answer.destroy();
@@ -241,9 +243,9 @@ export class SameApiDriver implements StorageDriver {
       } finally {
         answered.abort();
       }
-      const entry = toEntry(nameAt(path), await this.#get(path, {}));
-      checkKept(entry, sent.bytes());
-      return entry;
+      const kept = await this.#sized(await this.#get(path, {}), sent.bytes());
+      checkKept(kept, sent.bytes());
+      return toEntry(nameAt(path), kept);
     });
   }
 
@@ -298,7 +300,10 @@ export class SameApiDriver implements StorageDriver {
         if (there) await this.#checkReplaceable(source, to, there, call);
         await call.commit();
         await this.#move(from, to, options.overwrite && there !== undefined);
-        const find = (path: MountPath) => this.#client.find(path, {}).then((found) => found && said(found));
+        const find = async (path: MountPath) => {
+          const found = await this.#client.find(path, {});
+          return found && said(await this.#sized(found, source.sizeBytes));
+        };
         return toEntry(nameAt(to), await findRenamed(said(source), from, to, find));
       }),
     );
@@ -327,7 +332,7 @@ export class SameApiDriver implements StorageDriver {
   }
 
   /**
-   * A file of which the gateway says that it is empty, as it does of one whose size it does not know: what comes tells.
+   * A file whose size the gateway does not know, or that is empty: what comes tells.
    *
    * @returns undefined: it was replaced in between
    */
@@ -342,12 +347,27 @@ export class SameApiDriver implements StorageDriver {
     const { answer, sizeBytes } = body;
     if (sizeBytes === 0) {
       await drain(answer, signal);
-      return emptyContent(entry, { signal });
+      return emptyContent({ ...entry, sizeBytes: 0 }, { signal });
     }
-    if (isDated(answer.headers['last-modified'], there))
-      return openEndContent({ ...entry, sizeBytes: undefined }, answer, end - start, { signal });
+    if (isDated(answer.headers['last-modified'], there)) return openEndContent(entry, answer, end - start, { signal });
     answer.destroy();
     return undefined;
+  }
+
+  /** What has just been stored of so many bytes. Where the gateway tells no size, the head of its content may: that it has none of them, or how many. */
+  async #sized(there: RemoteDetail, sentBytes: number | undefined): Promise<RemoteDetail> {
+    if (there.isDirectory || there.sizeBytes !== undefined || sentBytes === undefined) return there;
+    if (sentBytes === 0) return { ...there, sizeBytes: 0 };
+    const signal = AbortSignal.timeout(HEAD_MS);
+    try {
+      const { answer, sizeBytes } = await this.#client.download(there, 0, undefined, { signal });
+      if (sizeBytes === 0) await drain(answer, signal);
+      else answer.destroy();
+      return { ...there, sizeBytes };
+    } catch {
+      // The gateway has said that it has it; where its content is does not matter for that.
+      return there;
+    }
   }
 
   /**
@@ -384,7 +404,7 @@ export class SameApiDriver implements StorageDriver {
     try {
       const sentBytes = await put(place);
       // Nothing takes the place of a file but what is whole.
-      if (there) checkKept(await this.#get(place, call), sentBytes);
+      if (there) checkKept(await this.#sized(await this.#get(place, call), sentBytes), sentBytes);
       await mayPublish();
       await call.commit();
       await this.#locks.run(path, () =>
@@ -448,9 +468,9 @@ export class SameApiDriver implements StorageDriver {
       await this.#client.place('copy', parentPath(from), folder, name, false, call);
       if (name !== target) await this.#client.rename(childPath(folder, name), target, false, call);
       if (!source.isDirectory) {
-        const copied = await this.#get(childPath(folder, target), call);
+        const copied = await this.#sized(await this.#get(childPath(folder, target), call), source.sizeBytes);
         // Its source may have grown since it was looked at.
-        checkKept(copied, Math.max(source.sizeBytes, copied.sizeBytes));
+        checkKept(copied, Math.max(source.sizeBytes ?? 0, copied.sizeBytes ?? 0));
       }
       await call.commit();
       const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});
@@ -604,9 +624,9 @@ function checkUnreserved(path: MountPath): void {
   if (isFarPath(path)) throw storageError('PERMISSION_DENIED');
 }
 
-/** @throws AppError CONTENT_CORRUPT: the gateway has less or more than it was sent, or was to copy */
+/** @throws AppError CONTENT_CORRUPT: the gateway has less or more than it was sent, or was to copy, as far as it tells */
 function checkKept(kept: Pick<Entry, 'sizeBytes'>, sentBytes: number): void {
-  if (kept.sizeBytes === sentBytes) return;
+  if (kept.sizeBytes === undefined || kept.sizeBytes === sentBytes) return;
   throw storageError('CONTENT_CORRUPT', new Error(`the gateway has ${kept.sizeBytes} bytes, not ${sentBytes}`));
 }
 

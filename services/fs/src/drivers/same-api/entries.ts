@@ -6,7 +6,8 @@ export interface RemoteEntry {
   /** As the gateway wrote it: it may be no name at all. */
   readonly name: string;
   readonly isDirectory: boolean;
-  readonly sizeBytes: number;
+  /** Undefined: of a file of which the gateway says that it has none, as the family does of one whose size it does not know. 0 of a folder. */
+  readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date;
   readonly createdAt: Date | undefined;
   readonly hashes: Hashes | undefined;
@@ -53,7 +54,7 @@ function entryOf({ name, size, is_dir, modified, created, sign, thumb, hashinfo 
   return {
     name,
     isDirectory: is_dir,
-    sizeBytes: !is_dir && Number.isSafeInteger(size) && size > 0 ? size : 0,
+    sizeBytes: is_dir ? 0 : Number.isSafeInteger(size) && size > 0 ? size : undefined,
     modifiedAt,
     // A storage that does not know it says when the entry was modified.
     createdAt: createdAt?.getTime() === modifiedAt.getTime() ? undefined : createdAt,

@@ -526,6 +526,89 @@ it.each<[string, string, object, { offsetBytes: number; lengthBytes?: number } |
   expect(opened.sizeBytes).toBe(body === '' ? 0 : undefined);
 });
 
+/** Of a gateway that says of each file that it has 0 bytes, and whose content is this. Names that begin with `new` are free until they are taken. */
+const unsizedAt = (content: string, headers: object = {}): Handler => {
+  let isTaken = false;
+  return async (request, response) => {
+    if (!isApi(request)) return void response.writeHead(200, { ...headers }).end(content);
+    const sent = await text(request);
+    const { path = '' } = request.method === 'PUT' ? {} : (JSON.parse(sent) as { path?: string });
+    isTaken ||= request.url === '/api/fs/rename' || request.url === '/api/fs/move';
+    if (request.url === '/api/fs/rename') return say(response, null);
+    if (path === '/') return say(response, request.url === '/api/fs/list' ? { content: [entry('file', { size: 0 })], total: 1 } : ROOT);
+    if (path.startsWith('/new') && !isTaken) return say(response, null, 500, 'object not found');
+    if (path === '/old' && isTaken) return say(response, null, 500, 'object not found');
+    const size = path === '/old' ? 5 : 0;
+    say(response, { ...entry(path.slice(1)), size, raw_url: `http://${request.headers.host}/p/file`, provider: 'x' });
+  };
+};
+
+it('a file of which a gateway says that it has 0 bytes has a size that nobody knows, in a look and in a listing', async () => {
+  const { driver } = await openOn(unsizedAt('hello'));
+  const listed: unknown[] = [];
+  for await (const { sizeBytes } of driver.list(at('/'))) listed.push(sizeBytes);
+  expect([(await driver.stat(at('/file'))).sizeBytes, ...listed]).toEqual([undefined, undefined]);
+});
+
+it.each<[string, string, object, string | undefined, string | undefined]>([
+  ['and whose content says none', 'hello', {}, undefined, undefined],
+  ['and whose content says it', 'hello', { 'Content-Length': 5 }, undefined, undefined],
+  ['and has less', 'hel', { 'Content-Length': 3 }, 'CONTENT_CORRUPT', 'STORAGE_UNAVAILABLE'],
+  ['and has nothing', '', { 'Content-Length': 0 }, 'CONTENT_CORRUPT', 'STORAGE_UNAVAILABLE'],
+])(
+  'what a gateway stored, copied or renamed of which it tells no size, %s, is that as far as anybody can tell',
+  async (_, content, headers, code, renamed) => {
+    const after = async (change: (driver: Required<StorageDriver>) => Promise<unknown>) => {
+      const { driver } = await openOn(unsizedAt(content, headers));
+      return change(driver).then(
+        () => undefined,
+        (error: AppError) => error.code,
+      );
+    };
+    expect(await after((driver) => put(driver, '/new', 'hello', { sizeBytes: 5 }))).toBe(code);
+    expect(await after((driver) => driver.copy(at('/old'), at('/new'), { overwrite: true }))).toBe(code);
+    expect(await after((driver) => driver.rename(at('/old'), at('/new'), { overwrite: true }))).toBe(renamed);
+  },
+);
+
+it('an empty file goes only as the one that it was, by its date, and one without a date or a size not at all', async () => {
+  const dated = (modified: string) => async (request: IncomingMessage, response: ServerResponse) => {
+    say(response, { ...entry('file', { size: 0, modified }), raw_url: `http://${request.headers.host}/p/file`, provider: 'x' });
+  };
+  const remove = async (modified: string, onlyIf: { sizeBytes: number | undefined; modifiedAt: Date }) => {
+    const { driver } = await openOn(dated(modified));
+    const file = await driver.stat(at('/file'));
+    return failure(driver.remove(at('/file'), { recursive: false, onlyIf: { ...file, ...onlyIf } }));
+  };
+  const modifiedAt = new Date(DATE);
+  // It is seen there afterwards, as nobody removes it.
+  await expect(remove(DATE, { sizeBytes: 0, modifiedAt })).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await expect(remove(DATE, { sizeBytes: 0, modifiedAt: new Date(0) })).resolves.toMatchObject({ code: 'STALE_VERSION' });
+  await expect(remove(DATE, { sizeBytes: 5, modifiedAt })).resolves.toMatchObject({ code: 'STALE_VERSION' });
+  await expect(remove('', { sizeBytes: undefined, modifiedAt: new Date(0) })).resolves.toMatchObject({ code: 'STALE_VERSION' });
+});
+
+it.each<[string, string, { offsetBytes: number; lengthBytes?: number } | undefined, string | undefined]>([
+  ['whole', 'hello', undefined, 'hello'],
+  ['from within', 'hello', { offsetBytes: 1, lengthBytes: 3 }, 'ell'],
+  ['to its end', 'hello', { offsetBytes: 2 }, 'llo'],
+  ['whole, and has more', 'hello!', undefined, undefined],
+  ['to its end, and has more', 'hello!', { offsetBytes: 2 }, undefined],
+  ['whole, and has less', 'hell', undefined, undefined],
+  ['to its end, and has less', 'hell', { offsetBytes: 2 }, undefined],
+])('a file of known size that comes in chunks is held to that size: it is read %s', async (_, body, range, expected) => {
+  const { driver } = await openOn(
+    fileAt(
+      ({ headers: { host } }) => `http://${host}/p/file`,
+      (_request, response) => {
+        response.write(body.slice(0, 2), () => response.end(body.slice(2)));
+      },
+    ),
+  );
+  if (expected !== undefined) expect(await read(driver, range)).toBe(expected);
+  else await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
 it('a file whose size the gateway does not know, and that breaks off, is not taken for whole', async () => {
   const { driver } = await openOn((request, response) => {
     const raw_url = `http://${request.headers.host}/p/file`;

@@ -301,6 +301,7 @@ export class WebdavDriver implements StorageDriver {
       const sizeBytes = body.sizeBytes ?? there.sizeBytes;
       if (sizeBytes === undefined) throw badAnswer('a file without a length');
       if (there.sizeBytes !== undefined && there.sizeBytes !== sizeBytes) throw badAnswer('another file than it lists');
+      if (body.start > 0 && body.start >= sizeBytes) throw storageError('RANGE_NOT_SATISFIABLE');
       const end = Math.min(body.end, sizeBytes);
       return rangeContent(toEntry(nameAt(path), { ...there, sizeBytes }), { ...body, end }, { signal });
     } catch (error) {

@@ -170,6 +170,20 @@ it('a server that knows no ranges gives its whole file, of which the stretch is 
   expect(await read(driver, { offsetBytes: 3 })).toBe(7);
 });
 
+it.each<[string, ByteRange | undefined, number | undefined]>([
+  ['whole', undefined, 10],
+  ['from within', { offsetBytes: 3, lengthBytes: 4 }, 4],
+  ['to its end', { offsetBytes: 3 }, 7],
+  ['past its end', { offsetBytes: 10 }, undefined],
+])('a file whose size is listed alone, and that comes in chunks, is held to that size: it is read %s', async (_, range, expected) => {
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PROPFIND') return answer(response, multistatus(entry('/dav/file').replace('>1<', '>10<')).replace(ROOT, ''));
+    response.writeHead(200, HEAD).write('01234', () => response.end('56789'));
+  });
+  if (expected === undefined) await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'RANGE_NOT_SATISFIABLE' });
+  else expect(await read(driver, range)).toBe(expected);
+});
+
 it.each([undefined, async () => undefined])(
   'a server that keeps less than it was sent has not replaced the old file by then (question: %s)',
   async (beforePublish) => {
