@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
-import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { isRootAway, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
+import { isAway, isRootAway, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
@@ -47,10 +47,8 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     traits: driver.traits,
     async stat(path, options) {
       const found = driver.stat(at(path), options);
-      return named(
-        path,
-        await (path === MOUNT_ROOT ? found.catch((error: unknown) => whyMissing(driver, standsOnOthers, error, options)) : found),
-      );
+      const orWhyNot = (error: unknown) => whyMissing({ driver, folder, standsOnOthers }, error, options);
+      return named(path, await (path === MOUNT_ROOT ? found.catch(orWhyNot) : found));
     },
     async *list(directory, options) {
       yield* driver.list(at(directory), options);
@@ -109,18 +107,41 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
 
 /** A folder that is not there says nothing while the storage of its driver is away. @throws STORAGE_UNAVAILABLE then, else what it is given */
 async function whyMissing(
-  driver: StorageDriver,
-  standsOnOthers: boolean,
+  { driver, folder, standsOnOthers }: { driver: StorageDriver; folder: MountPath; standsOnOthers: boolean },
   error: unknown,
   options: CallOptions | undefined,
 ): Promise<never> {
-  const isMissing = (one: unknown) => AppError.is(one, 'ENTRY_NOT_FOUND');
   if (!isMissing(error)) throw error;
   await driver.stat(MOUNT_ROOT, options).catch((missing: unknown) => {
     if (!isMissing(missing)) throw missing;
     if (isRootAway(missing, standsOnOthers)) throw rootIsGone(missing);
   });
+  if (folder !== MOUNT_ROOT && isSaidOfPart(error)) await requireListed(driver, folder, options);
   throw error;
+}
+
+/** A gateway shows the place of a storage of it whose own root is away; it cannot list that then. @throws STORAGE_UNAVAILABLE */
+async function requireListed(driver: StorageDriver, missing: MountPath, options: CallOptions | undefined): Promise<void> {
+  const above = parentPath(missing);
+  const isThere = await driver.stat(above, options).then(
+    () => true,
+    (error: unknown) => {
+      if (isMissing(error) && above !== MOUNT_ROOT) return false;
+      throw error;
+    },
+  );
+  if (!isThere) return requireListed(driver, above, options);
+  try {
+    for await (const _ of driver.list(above, options)) return;
+  } catch (error) {
+    if (isMissing(error)) throw rootIsGone(error);
+    if (isAway(error)) throw error;
+    throwIfAborted(options?.signal);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return AppError.is(error, 'ENTRY_NOT_FOUND');
 }
 
 /** Does something, and tells of it. @param takesAway whether what was there is gone then */

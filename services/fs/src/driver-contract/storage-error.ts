@@ -74,7 +74,12 @@ export function saidOfPart(error: AppError): AppError {
 
 /** Whether a storage itself gave no answer: others who ask it for something else may get none either. Not where a storage said so that is there. */
 export function isUnanswered(error: unknown): error is AppError {
-  return AppError.means(error, 'absent') && !isCausedBy(error, (each) => said.has(each));
+  return AppError.means(error, 'absent') && !isSaidOfPart(error);
+}
+
+/** Whether a storage that answers said so of what it shows. */
+export function isSaidOfPart(error: unknown): boolean {
+  return isCausedBy(error, (each) => said.has(each));
 }
 
 /** Whether that is so of an error, or of what it was made of. */
