@@ -270,15 +270,7 @@ export class RcloneClient {
   /** Bytes [start, end) of a file of `sizeBytes`, of which there must be at least one. @throws AppError ENTRY_NOT_FOUND | IS_A_DIRECTORY */
   async read(place: Place, start: number, end: number, sizeBytes: number, { signal }: CallOptions): Promise<IncomingMessage> {
     const isWhole = start === 0 && end === sizeBytes;
-    const answer = await this.#withRemote(
-      signal,
-      (process, name) => {
-        const path = `/[${name}:]/${place.split('/').map(encodeURIComponent).join('/')}`;
-        const headers = isWhole ? {} : { Range: `bytes=${start}-${end - 1}` };
-        return this.#send(process, { method: 'GET', path, headers }, undefined, signal);
-      },
-      true,
-    );
+    const answer = await this.#open(place, isWhole ? {} : { Range: `bytes=${start}-${end - 1}` }, signal);
     const { statusCode, headers } = answer;
     const isRight = isWhole
       ? statusCode === 200 && headers['content-length'] === String(sizeBytes)
@@ -288,7 +280,23 @@ export class RcloneClient {
     throw badAnswer('another file than it lists');
   }
 
-  /** The same of all of a file, which rclone reads ahead: what it brings is ended by its receiver, or by the signal. */
+  /** All of a file whose size rclone does not know, with what it says of its length as it opens it. @throws AppError ENTRY_NOT_FOUND | IS_A_DIRECTORY */
+  readUncounted(place: Place, { signal }: CallOptions): Promise<IncomingMessage> {
+    return this.#open(place, {}, signal);
+  }
+
+  #open(place: Place, headers: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+    return this.#withRemote(
+      signal,
+      (process, name) => {
+        const path = `/[${name}:]/${place.split('/').map(encodeURIComponent).join('/')}`;
+        return this.#send(process, { method: 'GET', path, headers }, undefined, signal);
+      },
+      true,
+    );
+  }
+
+  /** All of a file of known size, which rclone reads ahead: what it brings is ended by its receiver, or by the signal. */
   async readAhead(place: Place, sizeBytes: number, { signal }: CallOptions): Promise<Answer> {
     if (this.#closing.signal.aborted) throw storageError('STORAGE_UNAVAILABLE');
     this.#sink ??= openDownloadSink().catch((error: unknown) => {

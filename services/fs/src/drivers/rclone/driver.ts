@@ -10,7 +10,8 @@ import {
   parentPath,
   pathSegments,
 } from '@wharf/paths';
-import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { answeredRange } from '../../driver-contract/answered-range.ts';
+import { emptyContent, openEndContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -248,16 +249,35 @@ export class RcloneDriver implements StorageDriver {
     return this.#calls.run({ signal }, async () => {
       const entry = this.#toEntry(nameAt(path), await this.#get(path, { signal: until }));
       if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
-      const { sizeBytes = 0 } = entry;
-      const { start, end } = resolveRange(range, sizeBytes);
+      const { sizeBytes } = entry;
+      const { start, end } = resolveRange(range, sizeBytes ?? Number.POSITIVE_INFINITY);
       if (start >= end) return emptyContent(entry, { signal: until });
       const place = this.#root.place(path);
+      if (sizeBytes === undefined) return this.#readUncounted(entry, place, { start, end }, until);
       const answer =
         this.#readsAhead && end - start === sizeBytes && sizeBytes >= AHEAD_FROM_BYTES
           ? await this.#client.readAhead(place, sizeBytes, { signal: until })
           : await this.#client.read(place, start, end, sizeBytes, { signal: until });
       return rangeContent(entry, { answer, start, end }, { signal: until });
     });
+  }
+
+  /** What comes tells how much of it there is. */
+  async #readUncounted(
+    entry: Entry,
+    place: Place,
+    { start, end }: { readonly start: number; readonly end: number },
+    signal: AbortSignal,
+  ): Promise<FileContent> {
+    const answer = await this.#client.readUncounted(place, { signal });
+    try {
+      const file = answeredRange(answer, start, end === Number.POSITIVE_INFINITY ? undefined : end);
+      if (file.end !== Number.POSITIVE_INFINITY && file.sizeBytes !== undefined) return rangeContent(entry, file, { signal });
+      return openEndContent(entry, file.answer, end - start, { signal });
+    } catch (error) {
+      answer.destroy();
+      throw error;
+    }
   }
 
   async #write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
@@ -388,6 +408,8 @@ export class RcloneDriver implements StorageDriver {
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, this.#toEntry(nameAt(path), there));
+      // rclone ends a content that broke off as one that is whole: of unknown size, what was read of it may be a part.
+      if (onlyIf && !there.isFolder && there.sizeBytes === undefined) throw storageError('STALE_VERSION');
       await call.stillWanted();
       this.#root.forget();
       const place = this.#root.place(path);
