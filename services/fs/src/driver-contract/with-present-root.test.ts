@@ -10,13 +10,17 @@ import type { OfOthers, StorageLimits } from './with-limits.ts';
 const LIMITS = { names: 4, reads: 4, writes: 4 };
 const unused = () => Promise.reject(new Error('nobody asks for this'));
 
-/** A driver that has nothing, around which is all there is in the service. @param root what a look at its root ends with */
-function empty(root: AppError | undefined, limits: StorageLimits | OfOthers = LIMITS) {
+/** A driver that has nothing, around which is all there is in the service. @param root what a look at its root ends with @param listed the same of its listing */
+function empty(root: AppError | undefined, limits: StorageLimits | OfOthers = LIMITS, listed = root) {
   const looks: MountPath[] = [];
   const missing = storageError('ENTRY_NOT_FOUND');
   const driver = {
     traits: { caseSensitive: true, keepsEmptyDirectories: true, hashes: [] },
-    ...{ list: unused, read: unused, close: unused },
+    ...{ read: unused, close: unused },
+    // biome-ignore lint/correctness/useYield: there is nothing to yield
+    async *list() {
+      if (listed) throw listed;
+    },
     stat: async (path: MountPath) => {
       looks.push(path);
       if (root || path !== MOUNT_ROOT) throw root ?? missing;
@@ -48,11 +52,13 @@ it.each([
 });
 
 it.each([
-  ['missing', storageError('ENTRY_NOT_FOUND'), 'ENTRY_NOT_FOUND'],
-  ['away below', rootIsGone(), 'STORAGE_UNAVAILABLE'],
-  ['at a gateway that has no storage there', storageError('ENTRY_NOT_FOUND', new NoStorage()), 'STORAGE_UNAVAILABLE'],
-] as const)('the same of a storage that stands on others, while its root is %s', async (_, root, code) => {
-  const { driver } = empty(root, 'of others');
+  ['there', undefined, undefined, 'ENTRY_NOT_FOUND'],
+  ['missing', storageError('ENTRY_NOT_FOUND'), undefined, 'ENTRY_NOT_FOUND'],
+  ['away below', rootIsGone(), undefined, 'STORAGE_UNAVAILABLE'],
+  ['at a gateway that has no storage there', storageError('ENTRY_NOT_FOUND', new NoStorage()), undefined, 'STORAGE_UNAVAILABLE'],
+  ['shown, and nothing of it can be listed', undefined, storageError('ENTRY_NOT_FOUND'), 'STORAGE_UNAVAILABLE'],
+] as const)('the same of a storage that stands on others, while its root is %s', async (_, root, listed, code) => {
+  const { driver } = empty(root, 'of others', listed);
   if (!supports(driver, 'remove') || !supports(driver, 'beginRemoval')) throw new Error('it cannot remove');
   expect(await codeOf(driver.remove(at('/gone'), { recursive: true }))).toBe(code);
   expect(await driver.beginRemoval([at('/gone')])).toMatchObject([{ code }]);

@@ -14,11 +14,16 @@ export function withPresentRoot(driver: StorageDriver, standsOnOthers = false): 
   const operations = operationsOf(driver);
   const { remove, beginRemoval } = operations;
   const isAwayNow = async ({ signal }: CallOptions = {}): Promise<boolean> => {
+    const options = signal && { signal };
+    let isShown = false;
     try {
-      await driver.stat(MOUNT_ROOT, signal && { signal });
+      await driver.stat(MOUNT_ROOT, options);
+      isShown = true;
+      // A gateway shows the place of a storage of its own that is away. What is right in it looks so itself; what stands on it sees the place alone.
+      if (standsOnOthers) for await (const _ of driver.list(MOUNT_ROOT, options)) break;
       return false;
     } catch (error) {
-      return isAway(error) || (isMissing(error) && isRootAway(error, standsOnOthers));
+      return isAway(error) || (isMissing(error) && (isShown || isRootAway(error, standsOnOthers)));
     }
   };
   return decorated({
