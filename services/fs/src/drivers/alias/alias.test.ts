@@ -9,7 +9,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { storageError } from '../../driver-contract/storage-error.ts';
+import { NoStorage, storageError } from '../../driver-contract/storage-error.ts';
 import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../memory/driver.ts';
 import { aliasDriver } from './index.ts';
@@ -587,6 +587,23 @@ it.each([
   await driver.remove(at(file), { recursive: true });
   await refuses('ENTRY_NOT_FOUND', driver.remove(at(file), { recursive: true }));
   expect(await driver.beginRemoval([at(file)])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+});
+
+it('nothing counts as removed where a gateway has no storage for one of several folders', async () => {
+  const b = new MemoryDriver();
+  const gateway = new MemoryDriver();
+  const base = decorated({
+    ...operationsOf(gateway),
+    stat: async (path, options) => {
+      if (path === MOUNT_ROOT) return gateway.stat(path, options);
+      throw storageError('ENTRY_NOT_FOUND', new NoStorage());
+    },
+  });
+  const openMount = async (path: string) =>
+    path === '/b' ? inFolder(decorate(b, undefined), MOUNT_ROOT, () => {}) : inFolder(decorate(base, undefined), at('/disk'), () => {});
+  const addition = JSON.stringify({ paths: 'x:/g/disk\nx:/b', ...write('all') });
+  const driver = all(decorate(await aliasDriver.open(addition, { openMount }), aliasDriver.limits));
+  await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/file'), { recursive: true }));
 });
 
 it('what one of several storages has is neither replaced nor removed, nor all that is listed, while another is away', async () => {

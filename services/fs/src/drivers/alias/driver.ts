@@ -24,7 +24,7 @@ import {
   type ThumbnailOptions,
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isNoStorage, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
@@ -556,6 +556,7 @@ class AliasDriver implements StorageDriver {
 /** A folder that is away with its storage has nothing: it says why where it is asked for itself. @throws what it says, but that it is not there */
 async function requireNotAway(folder: StorageDriver, options: CallOptions): Promise<void> {
   await folder.stat(MOUNT_ROOT, options).catch((error: unknown) => {
+    if (isNoStorage(error)) throw rootIsGone(error);
     if (!isMissing(error)) throw error;
   });
 }
