@@ -14,8 +14,8 @@ import { isFolder } from './probe-names.ts';
 /** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. */
 const LISTED_MS = 1_000;
 const MOST_LISTED_MS = 5_000;
-/** How long a look at the root counts for what comes into it, and how many times as long as it took. */
-const [ROOT_MS, ROOT_TIMES] = [1_000, 20];
+/** How long a look at the root counts for what comes into it, and how many times as long as it took, at most so long. */
+const [ROOT_MS, ROOT_TIMES, MOST_ROOT_MS] = [1_000, 20, 60_000];
 /** No name that is asked for is longer. */
 const MAX_LISTED_LENGTH = 255;
 /** What is kept of the names of a folder, in bytes: some 20,000 names of 20 letters. The others are looked for by a listing. */
@@ -150,7 +150,7 @@ export class RemoteRoot {
     const beganAt = performance.now();
     if ((await this.find(MOUNT_ROOT, call)) === undefined) throw rootIsGone();
     const now = performance.now();
-    this.#rootUntilMs = now + Math.max(ROOT_MS, ROOT_TIMES * (now - beganAt));
+    this.#rootUntilMs = now + Math.min(MOST_ROOT_MS, Math.max(ROOT_MS, ROOT_TIMES * (now - beganAt)));
   }
 
   /** Servers have many words for what is asked for below a file. @throws what was thrown, where that is not it */
