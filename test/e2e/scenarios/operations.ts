@@ -187,11 +187,18 @@ const ROWS: Readonly<Record<string, Row>> = {
   'remove of no names': row(['f'], 'remove', (at) => ({ dir: at(''), names: [] }), failed(400, 'Empty file names')),
   'remove of what climbs': row(['d/f', 'g'], 'remove', (at) => ({ dir: at('d'), names: ['../g'] }), DONE),
   'remove_if_empty, with one that is not there': row(
-    ['d/', 'g', 'h'],
+    ['d/', 'e/', 'h'],
     'remove_if_empty',
-    (at) => ({ dir: at(''), names: ['d', 'none', 'g'] }),
+    (at) => ({ dir: at(''), names: ['d', 'none', 'e'] }),
     DONE,
     ['h'],
+  ),
+  'remove_if_empty of a file': row(
+    ['d/', 'f'],
+    'remove_if_empty',
+    (at) => ({ dir: at(''), names: ['d', 'f'] }),
+    failed(500, 'not a folder'),
+    ['f'],
   ),
   'remove_if_empty of a folder that is not': row(
     ['d/e/f'],

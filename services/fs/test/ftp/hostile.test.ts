@@ -282,6 +282,18 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     await waitFor('its connections to end', () => server.openConnections() === 0);
   });
 
+  it('has no listing by TLS taken for whole that ends with a whole line before its end: it counts once it came twice', async () => {
+    const certificate = await makeCertificate('127.0.0.1');
+    if (isMissing(certificate)) throw new Error('no openssl');
+    const line = (name: string) => Buffer.from(`type=file;size=1;modify=20200101000000; ${name}\r\n`);
+    const whole = ['a', 'b', 'c'].map(line);
+    const answers = [whole.slice(0, 1)];
+    const data = (_verb: string, argument: string) => (argument.endsWith('/folder') ? (answers.shift() ?? whole) : []);
+    const server = await startHostile({ certificate, data });
+    const driver = await openFtp({ ...itemsOf(server), encryption: 'explicit', tls_insecure_skip_verify: true });
+    expect((await Array.fromAsync(driver.list(mpath('/folder')))).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+  });
+
   it('gets no password without TLS where TLS is wanted, nor by what it says before TLS', async () => {
     const certificate = await makeCertificate('127.0.0.1');
     if (isMissing(certificate)) throw new Error('no openssl');

@@ -83,27 +83,13 @@ export async function readFolder<Keeper extends Kept>(
   signal: AbortSignal,
   begin: () => Keeper,
 ): Promise<Keeper> {
-  if (session.features.mlst) {
-    if (settings.listsInside) await session.ask('CWD', place);
-    const parse = (line: string) => parseFacts(line, settings.names);
-    return (await collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse, begin())).kept;
-  }
-  // Behind LIST servers look for options and patterns, so no name is said there.
-  await session.ask('CWD', place);
-  const now = Date.now();
-  const parse = (line: string) => parseListLine(line, settings.names, now);
-  const list = async () => {
-    try {
-      return await collect(session, 'LIST', '-a', signal, parse, begin());
-    } catch (error) {
-      if (!isRefusal(error) || session.isEnded) throw error;
-      return collect(session, 'LIST', undefined, signal, parse, begin());
-    }
-  };
+  const list = session.features.mlst
+    ? await byFacts(session, settings, place, signal, begin)
+    : await byLines(session, settings, place, signal, begin);
   let longest = await list();
   if (!settings.tls) return longest.kept;
-  // Such servers send each line as a record of TLS, so a listing that is cut off ends with a whole line, and Node does not tell that end from the right
-  // one: it counts once it came twice. Of a folder that changes all the time the longest does.
+  // Servers send lines as records of TLS, so a listing that is cut off may end with a whole line, and Node does not tell that end from the right one: it
+  // counts once it came twice. Of a folder that changes all the time the longest does.
   for (let tries = 1; tries < MAX_LISTINGS; tries += 1) {
     const before = longest;
     const again = await list().catch((error: unknown) => {
@@ -116,6 +102,30 @@ export async function readFolder<Keeper extends Kept>(
     if (longer.bytes === shorter.bytes) break;
   }
   return longest.kept;
+}
+
+type List<Keeper> = () => Promise<{ kept: Keeper; bytes: number }>;
+type Listing<Keeper> = readonly [session: FtpSession, settings: FtpSettings, place: string, signal: AbortSignal, begin: () => Keeper];
+
+async function byFacts<Keeper extends Kept>(...[session, settings, place, signal, begin]: Listing<Keeper>): Promise<List<Keeper>> {
+  if (settings.listsInside) await session.ask('CWD', place);
+  const parse = (line: string) => parseFacts(line, settings.names);
+  return () => collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse, begin());
+}
+
+/** Behind LIST servers look for options and patterns, so no name is said there. */
+async function byLines<Keeper extends Kept>(...[session, settings, place, signal, begin]: Listing<Keeper>): Promise<List<Keeper>> {
+  await session.ask('CWD', place);
+  const now = Date.now();
+  const parse = (line: string) => parseListLine(line, settings.names, now);
+  return async () => {
+    try {
+      return await collect(session, 'LIST', '-a', signal, parse, begin());
+    } catch (error) {
+      if (!isRefusal(error) || session.isEnded) throw error;
+      return collect(session, 'LIST', undefined, signal, parse, begin());
+    }
+  };
 }
 
 async function collect<Keeper extends Kept>(
