@@ -2,8 +2,9 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
+import { requireListed } from './require-listed.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { isAway, isRootAway, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
+import { isRootAway, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
@@ -116,12 +117,12 @@ async function whyMissing(
     if (!isMissing(missing)) throw missing;
     if (isRootAway(missing, standsOnOthers)) throw rootIsGone(missing);
   });
-  if (folder !== MOUNT_ROOT && isSaidOfPart(error)) await requireListed(driver, folder, options);
+  if (folder !== MOUNT_ROOT && isSaidOfPart(error)) await requireListedAbove(driver, folder, options);
   throw error;
 }
 
-/** A gateway shows the place of a storage of it whose own root is away; it cannot list that then. @throws STORAGE_UNAVAILABLE */
-async function requireListed(driver: StorageDriver, missing: MountPath, options: CallOptions | undefined): Promise<void> {
+/** Asks it of the lowest folder above that is there. @throws as requireListed() */
+async function requireListedAbove(driver: StorageDriver, missing: MountPath, options: CallOptions | undefined): Promise<void> {
   const above = parentPath(missing);
   const isThere = await driver.stat(above, options).then(
     () => true,
@@ -130,14 +131,12 @@ async function requireListed(driver: StorageDriver, missing: MountPath, options:
       throw error;
     },
   );
-  if (!isThere) return requireListed(driver, above, options);
-  try {
-    for await (const _ of driver.list(above, options)) return;
-  } catch (error) {
-    if (isMissing(error)) throw rootIsGone(error);
-    if (isAway(error)) throw error;
-    throwIfAborted(options?.signal);
-  }
+  if (!isThere) return requireListedAbove(driver, above, options);
+  await requireListed(begun(driver.list(above, options)), options?.signal);
+}
+
+async function begun(entries: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of entries) return;
 }
 
 function isMissing(error: unknown): boolean {

@@ -20,6 +20,7 @@ import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
 import { findRenamed, findReplaced, removeReally } from '../../driver-contract/really-renamed.ts';
+import { requireListed } from '../../driver-contract/require-listed.ts';
 import type {
   BeforePublish,
   ByteRange,
@@ -560,24 +561,8 @@ export class SameApiDriver implements StorageDriver {
       await this.#requireRoot(call);
       // A folder that mounts alone make has no storage either, and is there.
       if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
-      await this.#requireListed(await this.#nearestFolder(path, call), call);
+      await requireListed(this.#isEmpty(await this.#nearestFolder(path, call), call), call.signal);
       throw storageError('ENTRY_NOT_FOUND', error);
-    }
-  }
-
-  /**
-   * A storage of the gateway has its place there while its own root is away, as on a disk that is not mounted: then it cannot be listed, and does not say what
-   * is in it.
-   *
-   * @throws AppError STORAGE_UNAVAILABLE
-   */
-  async #requireListed(folder: MountPath, call: CallOptions): Promise<void> {
-    try {
-      await this.#isEmpty(folder, call);
-    } catch (error) {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND')) throw rootIsGone(error);
-      if (isAway(error)) throw error;
-      throwIfAborted(call.signal);
     }
   }
 
