@@ -4,7 +4,7 @@ import type { VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { getEntry } from '../reading/get-entry.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
-import { isGone } from './gone-folders.ts';
+import { isGone, lookAtRoot } from './gone-folders.ts';
 
 /** A storage that was asked for this long in all, in milliseconds, holds up the index of others no longer. */
 const LATE_MS = 5_000;
@@ -39,13 +39,21 @@ export function createBoundedLooks(snapshot: Snapshot, lateMs = LATE_MS): Bounde
       askedMs.set(place, end.aborted ? lateMs : asked + performance.now() - since);
     }
   };
+  const storage: BoundedLooks['storage'] = (place, outer) =>
+    look(place, outer, (signal) => lookAtRoot(locate(snapshot, place), { signal }));
+  /** Of each storage in which something was gone. */
+  const roots = new Map<VirtualPath, Promise<Look>>();
   return {
-    at: (path, outer) => look(path, outer, async (signal) => (await getEntry(snapshot, path, { signal })).entry),
-    storage: (place, outer) =>
-      look(place, outer, async (signal) => {
-        const { mount, path } = locate(snapshot, place);
-        return (await mount.driver()).stat(path, { signal });
-      }),
+    async at(path, outer) {
+      const found = await look(path, outer, async (signal) => (await getEntry(snapshot, path, { signal })).entry);
+      const place = snapshot.table.locate(path)?.mountedAt;
+      if (found !== 'gone' || place === undefined) return found;
+      const root = roots.get(place) ?? storage(place, outer);
+      roots.set(place, root);
+      const why = await root;
+      return AppError.is(why) ? why : 'gone';
+    },
+    storage,
   };
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { openTree, vpath } from '../testing/memory-tree.ts';
@@ -76,4 +77,22 @@ it('a storage that takes its time for each of many changes holds up those in oth
   expect(looks).toBeLessThan(25);
   expect(queued).toContain('/slow');
   expect(removed.at(-1)).toEqual(['/good', ['gone']]);
+});
+
+it('what is not there while the root of its storage is not either stays in the index, and is looked at again: a disk of the server may not be mounted', async () => {
+  const away = createTestDriver('Away');
+  const { snapshot } = await openTree({ storages: [{ mount_path: '/nas', driver: 'Away' }], drivers: [away.definition] });
+  away.beforeCalls(async () => {
+    throw new AppError('ENTRY_NOT_FOUND', 'object not found');
+  });
+  const [removed, queued]: [unknown[], Set<VirtualPath>] = [[], new Set()];
+  const index = {
+    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
+    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
+    remove: async (...asked: unknown[]) => void removed.push(asked),
+    requeue: async (path: VirtualPath) => void queued.add(path),
+  } as unknown as SearchIndex;
+  await applyChanges(index, snapshot, [[vpath('/nas/folder/file')]]);
+  expect(removed).toEqual([]);
+  expect(queued).toContain('/nas/folder');
 });

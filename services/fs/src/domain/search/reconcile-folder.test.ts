@@ -5,9 +5,10 @@ import { expect, it } from 'vitest';
 import { virtualEntry } from '../reading/list-entries.ts';
 import type { Folder } from '../reading/listed-entries.ts';
 import { openTree, vpath } from '../testing/memory-tree.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
 import { indexScope } from './index-scope.ts';
 import { createListedAhead } from './listed-ahead.ts';
-import { reconcileFolder } from './reconcile-folder.ts';
+import { FolderUnreadable, reconcileFolder } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
 const NAMES = 300_000;
@@ -64,4 +65,18 @@ it('the names of a folder of hundreds of thousands are looked at in turns with o
   turns.stop();
   expect(put).toBe(NAMES / 1_000);
   expect(turns.count()).toBeGreaterThan(5);
+});
+
+it('a folder that is not there while the root of its storage is not either keeps what the index has of it', async () => {
+  const away = createTestDriver('Away');
+  const { snapshot } = await openTree({ storages: [{ mount_path: '/nas', driver: 'Away' }], drivers: [away.definition] });
+  const notFound = async () => {
+    throw new AppError('ENTRY_NOT_FOUND', 'object not found');
+  };
+  away.beforeCalls(notFound);
+  const removed: unknown[] = [];
+  const index: Partial<SearchIndex> = { put: async () => undefined, remove: async (...asked) => void removed.push(asked) };
+  for (const path of ['/nas', '/nas/folder'])
+    await expect(reconcileFolder({ ...(await walkOf(index, notFound)), snapshot }, vpath(path))).rejects.toThrow(FolderUnreadable);
+  expect(removed).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { getEntry } from '../reading/get-entry.ts';
 import { virtualEntry } from '../reading/list-entries.ts';
 import type { Folder } from '../reading/listed-entries.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { isGone, topmostGone } from './gone-folders.ts';
+import { isGone, lookAtRoot, topmostGone } from './gone-folders.ts';
 import type { IndexScope } from './index-scope.ts';
 import type { ListedAhead } from './listed-ahead.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
@@ -107,10 +107,14 @@ async function put({ index, generation, snapshot }: IndexWalk, path: VirtualPath
 
 /** @returns how many entries the folder has: none */
 async function dropGone(walk: IndexWalk, path: VirtualPath): Promise<0> {
-  const { snapshot, scope, index } = walk;
+  const { snapshot, scope, index, signal } = walk;
   const located = snapshot.table.locate(path);
   // A storage that is left out is not asked.
   const isAsked = !located || !scope.isMountLeftOut(located.mountedAt);
+  if (located && isAsked)
+    await unlessAborted(signal, lookAtRoot(located, { signal })).catch((error: unknown) => {
+      if (!isGone(error)) throw new FolderUnreadable(path, located.mountedAt, error);
+    });
   const gone = isAsked ? await topmostGone(path, (folder) => isThere(walk, folder)) : path;
   const name = baseName(gone);
   if (name !== undefined) await index.remove(parentPath(gone), [name]);
