@@ -127,7 +127,7 @@ export class DiskReads {
   }
 
   open(path: MountPath, range: ByteRange | undefined): OpenedFile {
-    const { fd, stats } = this.#root.openFile(path);
+    const { fd, stats } = this.#openFile(path);
     let isHandedOver = false;
     try {
       const packed = packOne(stats, false);
@@ -161,9 +161,22 @@ export class DiskReads {
     }
   }
 
+  /** @throws AppError CONTENT_CORRUPT: its size is 0, and it has content, as files of `/proc` and of some FUSE file systems. It is not served as empty */
+  #openFile(path: MountPath): ReturnType<ConfinedRoot['openFile']> {
+    const file = this.#root.openFile(path);
+    try {
+      if (file.stats.size === 0 && readInto(file.fd, new Uint8Array(1)) > 0)
+        throw storageError('CONTENT_CORRUPT', 'the file has content, and a size of 0');
+      return file;
+    } catch (error) {
+      fs.closeSync(file.fd);
+      throw error;
+    }
+  }
+
   #openSmall(path: MountPath, maxBytes: number): ReturnType<ConfinedRoot['openFile']> | undefined {
     try {
-      const file = this.#root.openFile(path);
+      const file = this.#openFile(path);
       if (file.stats.size <= maxBytes) return file;
       fs.closeSync(file.fd);
     } catch {
