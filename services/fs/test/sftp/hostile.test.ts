@@ -3,7 +3,7 @@ import { waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { leftNames, watchLooks } from '../../src/domain/testing/looks-in-one-turn.ts';
-import { mpath } from '../../src/domain/testing/memory-tree.ts';
+import { mpath, textOf } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
 import { SftpSession } from '../../src/drivers/sftp/client.ts';
@@ -181,6 +181,13 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       for await (const _piece of await driver.read(mpath('/file')));
     })();
     expect(['CONTENT_CORRUPT', 'STORAGE_UNAVAILABLE']).toContain((await refusalOf(reading))[0]);
+  });
+
+  it('cannot have a file with content read as empty by a size of 0', async () => {
+    const driver = await openSftp(await startHostile({ fileBytes: 0, bytes: () => Buffer.from('x') }));
+    expect((await refusalOf(driver.read(mpath('/file'))))[0]).toBe('CONTENT_CORRUPT');
+    const empty = await openSftp(await startHostile({ fileBytes: 0 }));
+    expect(await textOf(await empty.read(mpath('/file')))).toBe('');
   });
 
   it('that sends little at a time is read whole all the same', async () => {

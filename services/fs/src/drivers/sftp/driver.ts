@@ -43,7 +43,7 @@ import {
 } from './client.ts';
 import type { SftpSettings } from './config.ts';
 import { isRefusal, STATUS, toAppError } from './errors.ts';
-import { readStretch } from './file-content.ts';
+import { readStretch, requireEmpty } from './file-content.ts';
 import { folderPages } from './folder-pages.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
 import { probeNames } from './probe-names.ts';
@@ -202,6 +202,7 @@ export class SftpDriver implements StorageDriver {
         });
         try {
           const attrs = await file.fstat();
+          if (attrs.sizeBytes === 0) await requireEmpty(file);
           return { file, attrs, stretch: resolveRange(range, attrs.sizeBytes) };
         } catch (error) {
           file.letGo();

@@ -111,14 +111,25 @@ async function fill(file: RemoteFile, bytes: Buffer, position: number): Promise<
   await Promise.all(requests);
 }
 
+/** @throws AppError CONTENT_CORRUPT: a file whose size is 0 has content, as files of `/proc` and of some FUSE file systems. It is not read as empty */
+export async function requireEmpty(file: RemoteFile): Promise<void> {
+  if ((await readPart(file, Buffer.alloc(1), 0, 1, 0)) > 0)
+    throw storageError('CONTENT_CORRUPT', new Error('the file has content, and a size of 0'));
+}
+
 /** A server may answer with less than was asked for. */
-async function fillPart({ session, handle }: RemoteFile, bytes: Buffer, from: number, to: number, position: number): Promise<void> {
+async function fillPart(file: RemoteFile, bytes: Buffer, from: number, to: number, position: number): Promise<void> {
   for (let at = from; at < to; ) {
-    const gotBytes = await session.read(handle, bytes, at, to - at, position + at).catch((error: unknown) => {
-      if (isRefusal(error, STATUS.EOF)) return 0;
-      throw error;
-    });
+    const gotBytes = await readPart(file, bytes, at, to, position);
     if (gotBytes <= 0) throw storageError('CONTENT_CORRUPT', new Error('the file has become shorter'));
     at += gotBytes;
   }
+}
+
+/** @returns how many bytes came; 0 at the end of the file */
+async function readPart({ session, handle }: RemoteFile, bytes: Buffer, at: number, to: number, position: number): Promise<number> {
+  return session.read(handle, bytes, at, to - at, position + at).catch((error: unknown) => {
+    if (isRefusal(error, STATUS.EOF)) return 0;
+    throw error;
+  });
 }
