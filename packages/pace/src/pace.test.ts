@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
-import { createPace, forOwner } from './pace.ts';
+import { createPace, forOwner, outsideCalls, ownerNow } from './pace.ts';
 
 /** Keeps the thread for longer than a slice. */
 function work(): void {
@@ -57,4 +57,16 @@ it.each([
   gone.abort(reason);
   work();
   await expect(pace.step()).rejects.toMatchObject({ code });
+});
+
+it('what is done for all is no work of whoever began it, nor is what comes of it later', async () => {
+  const owners: string[] = [];
+  await forOwner('user 3', () =>
+    outsideCalls(async () => {
+      owners.push(ownerNow());
+      await Promise.resolve();
+      owners.push(ownerNow());
+    }),
+  );
+  expect(owners).toEqual(['', '']);
 });

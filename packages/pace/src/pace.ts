@@ -13,6 +13,12 @@ export function forOwner<Result>(owner: string, work: () => Result): Result {
   return served.run(owner, work);
 }
 
+/**
+ * Runs something as no part of the call that is being served: what is done for all, and whatever outlives a call, takes its turns as nobody's, and goes not by
+ * the way that the call came by which happened to begin it. What is carried along with calls (`AsyncLocalStorage`) is not there.
+ */
+export const outsideCalls: <Result>(work: () => Result) => Result = AsyncLocalStorage.snapshot();
+
 /** For whom work is done here and now; empty: Wharf's own. */
 export const ownerNow = (): string => served.getStore() ?? '';
 

@@ -1,4 +1,5 @@
 import type { TaskRecord } from '@wharf/models';
+import { outsideCalls } from '@wharf/pace';
 import type { Logger } from '@wharf/service-kit';
 import { createPassedOver, type PassedOver } from './passed-over.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -92,7 +93,8 @@ export function createClaimRounds(options: {
     if (isPumping || isStopped || kinds.length === 0) return;
     isPumping = true;
     let isFailed = false;
-    pumping = rounds()
+    // The call that added a task, or whose run made room, has nothing to do with what is begun here.
+    pumping = outsideCalls(rounds)
       .catch((error) => {
         isFailed = true;
         options.logger.warn({ err: error }, 'tasks could not be claimed');

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { createLocalBus } from '@wharf/service-kit';
@@ -38,6 +39,21 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
         withinMs: 50_000,
       });
       expect(done.toSorted((a, b) => a - b)).toEqual(tasks.map(({ input }) => input.number));
+    });
+
+    it('no run is a part of the call that added its task, or another one', async () => {
+      const call = new AsyncLocalStorage<string>();
+      const seen = new Set<string | undefined>();
+      const kind = defineTaskKind({ name: 'look', input: NOTHING, maxRetries: 0, run: async () => void seen.add(call.getStore()) });
+      const engine = await place.open([kind], { concurrencyOf: async () => 2 });
+      await call.run('of ann', () =>
+        engine.addAll(
+          kind,
+          Array.from({ length: 20 }, () => ({ name: 'task', creator: ANN, input: {} })),
+        ),
+      );
+      await waitFor('all tasks', async () => (await place.models.tasks.countDocuments({ state: TASK_STATE.succeeded })) === 20);
+      expect([...seen]).toEqual([undefined]);
     });
 
     it('tasks whose ids say what they are for are queued once, whoever queues them again', async () => {

@@ -12,6 +12,7 @@ import {
   readStorages,
   readUser,
 } from '@wharf/models';
+import { outsideCalls } from '@wharf/pace';
 import { mountPlace, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
@@ -394,9 +395,9 @@ function createFeed({ logger, clock }: ServiceKit, models: Models, forget: (path
   });
 }
 
-/** What waits keeps no process alive. */
+/** What waits keeps no process alive, and is no part of the call that began it. */
 function after(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms);
+  const timer = outsideCalls(() => setTimeout(run, ms));
   timer.unref();
   return () => clearTimeout(timer);
 }

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import { createSharedWork } from './shared-work.ts';
 
@@ -44,4 +45,13 @@ it('that fails does so for all, and is begun anew', async () => {
   const outcomes = await Promise.allSettled([share('a', waiting().signal, fail), share('a', waiting().signal, fail)]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await share('a', waiting().signal, async () => {});
+});
+
+it('that fails by the way that the one came by who began it is done anew for those who came by another one', async () => {
+  const share = createSharedWork<string, string>();
+  const circle = new AppError('CIRCULAR_MOUNT', 'gateways mount each other in a circle');
+  const first = share('a', waiting().signal, () => Promise.reject(circle));
+  const second = share('a', waiting().signal, async () => 'done');
+  await expect(first).rejects.toBe(circle);
+  expect(await second).toBe('done');
 });

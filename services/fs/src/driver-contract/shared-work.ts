@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { abortError, throwIfAborted } from './storage-error.ts';
 
 interface Running<Result> {
@@ -31,13 +32,18 @@ export function createSharedWork<Key, Result = void>(): (
   };
   return async (key, signal, work) => {
     throwIfAborted(signal);
-    const shared = running.get(key) ?? begin(key, work);
+    const joined = running.get(key);
+    const shared = joined ?? begin(key, work);
     shared.callers += 1;
     const gone = Promise.withResolvers<never>();
     const leave = () => gone.reject(abortError(signal));
     signal.addEventListener('abort', leave, { once: true });
     try {
       return await Promise.race([shared.done, gone.promise]);
+    } catch (error) {
+      // A circle is one of the way by which the one who began came.
+      if (joined && AppError.is(error, 'CIRCULAR_MOUNT')) return await work(signal);
+      throw error;
     } finally {
       signal.removeEventListener('abort', leave);
       shared.callers -= 1;

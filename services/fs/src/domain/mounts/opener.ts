@@ -1,6 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
-import { lasts } from '@wharf/pace';
+import { lasts, outsideCalls } from '@wharf/pace';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { Loan } from './loans.ts';
 
@@ -10,9 +9,6 @@ import type { Loan } from './loans.ts';
  */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
-
-/** Runs something as no part of the call that is being served: what is opened for all must not fail for the way that one of them came by. */
-const outside = AsyncLocalStorage.snapshot();
 
 /** Why a storage is not open. */
 interface OpeningFailure {
@@ -26,7 +22,7 @@ export interface Opener {
   readonly isUnderWay: boolean;
   readonly isOpen: boolean;
   readonly failure: OpeningFailure | undefined;
-  /** What is open, or is being opened; else it is opened now. @throws what opening it says */
+  /** What is open, or is being opened; else it is opened now, for all, and not by the way that one of them came by. @throws what opening it says */
   open(): Promise<StorageDriver>;
   /** The same for whoever works with it. @throws as open(), and at once why it failed, while it is not tried again | AppError STORAGE_UNAVAILABLE: it has ended */
   driver(): Promise<StorageDriver>;
@@ -107,7 +103,7 @@ export function createOpener(options: OpenerOptions): Opener {
     const isDone = (attempt: Promise<Loan>, error: unknown) => !opening || opening === attempt || (isOwn && isCircle(error));
     return lastOf(() => begin(isForCall), isDone);
   };
-  const open = (): Promise<StorageDriver> => outside(opened, false);
+  const open = (): Promise<StorageDriver> => outsideCalls(() => opened(false));
   const end = () => {
     hasEnded = true;
     cancelRetry();

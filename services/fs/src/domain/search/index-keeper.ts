@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { outsideCalls } from '@wharf/pace';
 import { joinPath, type VirtualPath } from '@wharf/paths';
 import type { ChangeNotes } from '../changing/changes.ts';
 import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
@@ -165,7 +166,7 @@ function openedOnce(openIndex: IndexKeeperOptions['openIndex'], isClosed: () => 
   return {
     open(): Promise<SearchIndex> {
       if (isClosed()) return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is closed'));
-      opening ??= openIndex().catch((error: unknown) => {
+      opening ??= outsideCalls(openIndex).catch((error: unknown) => {
         opening = undefined;
         throw error;
       });

@@ -1,4 +1,6 @@
-/** Runs an action in the background, one run at a time; asked for during a run it runs once more. */
+import { outsideCalls } from '@wharf/pace';
+
+/** Runs an action in the background, as no part of the call that asked for it, one run at a time; asked for during a run it runs once more. */
 export function repeatable(action: () => Promise<void>, onError: (error: unknown) => void): { run(): void; idle(): Promise<void> } {
   let running: Promise<void> | undefined;
   let again = false;
@@ -12,7 +14,7 @@ export function repeatable(action: () => Promise<void>, onError: (error: unknown
   return {
     run() {
       if (running) again = true;
-      else running = loop();
+      else running = outsideCalls(loop);
     },
     idle: async () => running,
   };
