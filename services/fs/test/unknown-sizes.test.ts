@@ -9,6 +9,8 @@ import { type Installation, openInstallation, type Replica } from './installatio
 let installation: Installation;
 let replica: Replica;
 let login: string;
+/** Of a driver, so far. */
+const calls = { read: 0, stat: 0 };
 const content = Buffer.alloc(300_000, 'a text that repeats ');
 
 /** As servers without ranges are, where a range is too far into a file. */
@@ -17,6 +19,7 @@ const withoutRanges: typeof memoryDriver = {
   async open(...opening) {
     const driver = await memoryDriver.open(...opening);
     const read: StorageDriver['read'] = async (file, range, options) => {
+      calls.read += 1;
       if ((range?.offsetBytes ?? 0) > 200_000) throw storageError('UNSUPPORTED_OPERATION');
       const content = await driver.read(file, range, options);
       if (file === '/f') return content;
@@ -30,7 +33,10 @@ const withoutRanges: typeof memoryDriver = {
         },
       };
     };
-    const stat: StorageDriver['stat'] = async (file, options) => dated(file, await driver.stat(file, options));
+    const stat: StorageDriver['stat'] = async (file, options) => {
+      calls.stat += 1;
+      return dated(file, await driver.stat(file, options));
+    };
     const own = { read, stat };
     return new Proxy(driver, {
       get: (target, name) => Reflect.get(own, name) ?? boundTo(target, Reflect.get(target, name)),
@@ -69,6 +75,10 @@ describe('a file whose storage tells no size', () => {
       expect(answer.body.length).toBe(content.length);
       expect(answer.body.equals(content)).toBe(true);
     }
+    // The storage was asked for the range, and for the whole.
+    Object.assign(calls, { read: 0, stat: 0 });
+    await get({ headers: { Range: 'bytes=5-9' } });
+    expect(calls).toEqual({ read: 2, stat: 0 });
     const head = await get({ method: 'HEAD' });
     expect([head.status, head.headers['content-length'], head.headers['accept-ranges']]).toEqual([200, undefined, 'none']);
   });
