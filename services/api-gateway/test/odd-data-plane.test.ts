@@ -46,20 +46,25 @@ afterAll(async () => {
 });
 
 /** What comes of one request, as its first line; empty where the connection is closed. */
-async function ask(head: string): Promise<string> {
+const ask = async (head: string) => (await askAll(head)).text.split('\r\n')[0] ?? '';
+
+async function askAll(head: string): Promise<{ text: string; error: string | undefined }> {
   const { hostname, port } = new URL(gateway.base);
   const socket = connect(Number(port), hostname);
   let text = '';
+  let error: string | undefined;
   socket
-    .on('error', () => {})
+    .on('error', ({ code }: NodeJS.ErrnoException) => {
+      error = code;
+    })
     .on('data', (bytes) => {
       text += bytes.toString('latin1');
     });
   socket.write(`${head}Host: gateway\r\nAuthorization: ${PERMANENT_TOKEN}\r\nConnection: close\r\n\r\n`);
   if (head.includes('chunked')) socket.write('5\r\nhello\r\n0\r\n\r\n');
   else if (head.includes('Content-Length')) socket.write(Buffer.alloc(SIZE_BYTES));
-  await once(socket, 'close');
-  return text.split('\r\n')[0] ?? '';
+  await new Promise((resolve) => socket.once('close', resolve));
+  return { text, error };
 }
 
 describe('a data plane whose answer is wrong', () => {
@@ -69,4 +74,12 @@ describe('a data plane whose answer is wrong', () => {
       expect([request, await ask(request)]).toEqual([request, expect.stringMatching(/^(HTTP\/1\.1 [2-5]\d\d .*)?$/)]);
     expect((await gateway.request({ path: '/ping' })).text()).toBe('pong');
   });
+});
+
+it('what breaks off at the data plane is not ended as if it were whole', async () => {
+  answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n';
+  const { text } = await askAll('GET /d/x HTTP/1.1\r\n');
+  expect([text.includes('hello'), text.endsWith('0\r\n\r\n')]).toEqual([true, false]);
+  // One that knows no chunks has nothing else that tells.
+  expect((await askAll('GET /d/x HTTP/1.0\r\n')).error).toBe('ECONNRESET');
 });

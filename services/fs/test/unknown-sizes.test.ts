@@ -1,7 +1,7 @@
 import { type HttpRequest, httpRequest } from '@wharf/harness';
 import type { ListEntriesResponse } from '@wharf/proto/fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StorageDriver } from '../src/driver-contract/storage-driver.ts';
+import type { Entry, StorageDriver } from '../src/driver-contract/storage-driver.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { memoryDriver } from '../src/drivers/memory/index.ts';
 import { type Installation, openInstallation, type Replica } from './installation.ts';
@@ -9,6 +9,8 @@ import { type Installation, openInstallation, type Replica } from './installatio
 let installation: Installation;
 let replica: Replica;
 let login: string;
+/** Of a driver, so far. */
+const calls = { read: 0, stat: 0 };
 const content = Buffer.alloc(300_000, 'a text that repeats ');
 
 /** As servers without ranges are, where a range is too far into a file. */
@@ -17,22 +19,31 @@ const withoutRanges: typeof memoryDriver = {
   async open(...opening) {
     const driver = await memoryDriver.open(...opening);
     const read: StorageDriver['read'] = async (file, range, options) => {
+      calls.read += 1;
       if ((range?.offsetBytes ?? 0) > 200_000) throw storageError('UNSUPPORTED_OPERATION');
       const content = await driver.read(file, range, options);
-      if (file !== '/empty') return content;
+      if (file === '/f') return content;
       // As of a server that says how long an empty answer is.
       const pieces = await Array.fromAsync(content);
       const entry = pieces.length === 0 ? { ...content.entry, sizeBytes: 0 } : content.entry;
       return {
-        entry,
+        entry: dated(file, entry),
         [Symbol.asyncIterator]: async function* () {
           yield* pieces;
         },
       };
     };
-    return new Proxy(driver, { get: (target, name) => (name === 'read' ? read : boundTo(target, Reflect.get(target, name))) });
+    const stat: StorageDriver['stat'] = async (file, options) => {
+      calls.stat += 1;
+      return dated(file, await driver.stat(file, options));
+    };
+    const own = { read, stat };
+    return new Proxy(driver, {
+      get: (target, name) => Reflect.get(own, name) ?? boundTo(target, Reflect.get(target, name)),
+    });
   },
 };
+const dated = (file: string, entry: Entry) => (file === '/undated' ? { ...entry, modifiedAt: new Date(0) } : entry);
 const boundTo = (driver: StorageDriver, value: unknown) => (typeof value === 'function' ? value.bind(driver) : value);
 
 beforeAll(async () => {
@@ -64,6 +75,10 @@ describe('a file whose storage tells no size', () => {
       expect(answer.body.length).toBe(content.length);
       expect(answer.body.equals(content)).toBe(true);
     }
+    // The storage was asked for the range, and for the whole.
+    Object.assign(calls, { read: 0, stat: 0 });
+    await get({ headers: { Range: 'bytes=5-9' } });
+    expect(calls).toEqual({ read: 2, stat: 0 });
     const head = await get({ method: 'HEAD' });
     expect([head.status, head.headers['content-length'], head.headers['accept-ranges']]).toEqual([200, undefined, 'none']);
   });
@@ -82,16 +97,19 @@ describe('a file whose storage tells no size', () => {
     expect((await get()).body.equals(content)).toBe(true);
   });
 
-  it('is, where its content tells that it is empty, an empty one as others are, and may be replaced as that', async () => {
+  it.each([
+    ['dated', '/u/empty'],
+    ['undated', '/u/undated'],
+  ])('is, where its content tells that it is empty, an empty one as others are, and may be replaced as that: %s', async (_, file) => {
     const put = (headers: Record<string, string>, body: string) =>
       httpRequest(replica.url, {
         method: 'PUT',
         path: '/api/fs/put',
-        headers: { Authorization: login, 'File-Path': '/u/empty', ...headers },
+        headers: { Authorization: login, 'File-Path': file, ...headers },
         body,
       });
     const ask = (request: Partial<HttpRequest> = {}) =>
-      httpRequest(replica.url, { path: `/d/u/empty?${installation.sign('/u/empty')}`, ...request });
+      httpRequest(replica.url, { path: `/d${file}?${installation.sign(file)}`, ...request });
     await put({}, '');
     const [whole, head, range] = [await ask(), await ask({ method: 'HEAD' }), await ask({ headers: { Range: 'bytes=0-99' } })];
     for (const { status, headers } of [whole, head])

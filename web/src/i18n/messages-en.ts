@@ -303,6 +303,7 @@ export const en = {
   showBytes: 'Show its bytes',
   bytesIn: 'Bytes of {name}',
   bytesOf: '{from} to {to} of {size}',
+  bytesTo: '{from} to {to}',
   bytesBefore: 'The bytes before',
   bytesBehind: 'The next bytes',
   badPdf: 'This is not a PDF file, or it is damaged.',

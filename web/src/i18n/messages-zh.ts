@@ -303,6 +303,7 @@ export const zh: Messages = {
   showBytes: '显示其字节',
   bytesIn: '{name} 的字节',
   bytesOf: '{from} 至 {to}，共 {size}',
+  bytesTo: '{from} 至 {to}',
   bytesBefore: '前面的字节',
   bytesBehind: '后面的字节',
   badPdf: '这不是 PDF 文件，或文件已损坏。',

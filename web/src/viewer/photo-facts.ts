@@ -2,6 +2,7 @@ import { locale } from '../i18n/i18n.ts';
 import { askThread } from './ask-thread.ts';
 import type { PhotoFields } from './photo-worker.ts';
 import workerAddress from './photo-worker.ts?worker&url';
+import { readPart } from './read-part.ts';
 
 /** What a camera wrote into a picture, in words; what it did not write is absent. */
 export interface PhotoFacts {
@@ -19,9 +20,7 @@ const HEAD_BYTES = 262_144;
 /** Reads the beginning of a picture. @returns undefined where there is nothing to tell, where it takes too long, or where the bytes cannot be read from here */
 export async function readPhotoFacts(address: string): Promise<PhotoFacts | undefined> {
   try {
-    const answer = await fetch(address, { headers: { Range: `bytes=0-${HEAD_BYTES - 1}` } });
-    if (!answer.ok) return undefined;
-    const head = await answer.arrayBuffer();
+    const head = (await readPart(address, 0, HEAD_BYTES)).bytes.buffer;
     const found = await askThread<PhotoFields>(workerAddress, head, [head]);
     return found && factsOf(found);
   } catch {

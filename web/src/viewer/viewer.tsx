@@ -172,7 +172,7 @@ function NoView(props: { desk: Desk; entry: Entry }): JSX.Element {
       }
     >
       <Suspense>
-        <ByteView address={bytesOf(props.desk, props.entry, 'p')} size={props.entry.size} name={props.entry.name} />
+        <ByteView address={bytesOf(props.desk, props.entry, 'p')} name={props.entry.name} />
       </Suspense>
     </Show>
   );

@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { listenHttp } from './http-listener.ts';
 import { identify } from './identified-response.ts';
@@ -49,5 +50,22 @@ it('an answer of another server tells it too', async () => {
   } finally {
     server.closeAllConnections();
     server.close();
+  }
+});
+
+it.each([
+  ['1.0', true],
+  ['1.1', false],
+])('an answer to HTTP/%s that is cut off does not look whole', async (version, isReset) => {
+  const listener = await listenHttp((_request, response) => void response.write('a half', () => response.destroy()), '127.0.0.1', 0);
+  try {
+    const socket = connect(listener.port, '127.0.0.1');
+    let [text, wasReset] = ['', false];
+    socket.on('data', (bytes) => (text += bytes)).on('error', () => (wasReset = true));
+    socket.write(`GET / HTTP/${version}\r\nHost: a\r\n\r\n`);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect([wasReset, text.endsWith('0\r\n\r\n')]).toEqual([isReset, false]);
+  } finally {
+    await listener.stop(1000);
   }
 });

@@ -102,8 +102,9 @@ async function sendFile(
   response: ServerResponse,
   call: DownloadCall,
 ): Promise<void> {
-  if (isPlain(request)) return sendWhole(driver, path, name, response, call);
-  if (await sendRange(driver, path, name, request, response, call)) return;
+  const next = isPlain(request) ? 'whole' : await sendRange(driver, path, name, request, response, call);
+  if (next === 'whole') return sendWhole(driver, path, name, response, call);
+  if (next === 'end') return;
   for (let look = 1; ; look += 1) {
     const entry = await lookAtFile(driver, path, call).catch(asNoFile);
     await call.mayAnswer();
@@ -200,7 +201,7 @@ async function sendWhole(
 /**
  * One range of a file as it is now. Opening it tells all that is needed, so the storage is asked once, not for a look at the file too.
  *
- * @returns false: the file must be looked at first
+ * @returns what is to follow: nothing, a look at the file, or all of it, as no range can be counted in it
  */
 async function sendRange(
   driver: StorageDriver,
@@ -209,9 +210,9 @@ async function sendRange(
   request: IncomingMessage,
   response: ServerResponse,
   call: DownloadCall,
-): Promise<boolean> {
+): Promise<'end' | 'look' | 'whole'> {
   const asked = singleRange(request.headers.range);
-  if (asked === undefined || request.method !== 'GET' || hasConditions(request)) return false;
+  if (asked === undefined || request.method !== 'GET' || hasConditions(request)) return 'look';
   const reading = followerOf(call.signal);
   try {
     const content = await driver.read(path, asked, { ...call, signal: reading.signal });
@@ -222,18 +223,18 @@ async function sendRange(
     const [range] = ranges === 'unsatisfiable' ? [] : (ranges ?? []);
     if (entry.sizeBytes === undefined || range === undefined) {
       reading.abort();
-      return false;
+      return entry.sizeBytes === undefined ? 'whole' : 'look';
     }
     const headers = fileHeaders(entry, name, etag);
     const plan = planBody([range], entry.sizeBytes, '');
     response.writeHead(plan.status, { ...headers, ...plan.headers });
     await sendContent(response, content, lengthOf(range));
     response.end();
-    return true;
+    return 'end';
   } catch (error) {
     // A content that nobody iterates still holds its file.
     reading.abort();
-    if (!response.headersSent && NEED_A_LOOK.some((code) => AppError.is(error, code))) return false;
+    if (!response.headersSent && NEED_A_LOOK.some((code) => AppError.is(error, code))) return 'look';
     return asNoFile(error);
   }
 }

@@ -4,7 +4,7 @@ import { type Call, shareKeyOf } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Upload } from '../domain/changing/upload.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
-import { isUnchanged } from '../driver-contract/unchanged.ts';
+import { looksUnchanged } from '../driver-contract/unchanged.ts';
 import { etagOf } from './etag.ts';
 import { lookAtFile } from './look-at-file.ts';
 import { evaluatePreconditions, nameOf, replaceConditions } from './preconditions.ts';
@@ -58,7 +58,7 @@ function asNone(error: unknown): undefined {
 
 /** Whether a file whose storage tells no size is the one whose content told it. */
 function isAsBefore(before: Entry, now: Entry): boolean {
-  return now.sizeBytes === undefined && isUnchanged({ ...before, sizeBytes: undefined }, now);
+  return now.sizeBytes === undefined && looksUnchanged({ ...before, sizeBytes: undefined }, now);
 }
 
 /**

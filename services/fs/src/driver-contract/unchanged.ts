@@ -3,10 +3,16 @@ import { storageError } from './storage-error.ts';
 
 /** Whether a file is still what it was, as far as its storage tells. Of one of which it tells neither size nor date nor version nobody knows. */
 export function isUnchanged(before: Entry, now: Entry): boolean {
+  const isTold = isToldOtherwise(before.modifiedAt.getTime(), before.version, now.version);
+  return looksUnchanged(before, now) && isSameSize(before.sizeBytes, now.sizeBytes, isTold);
+}
+
+/** Whether nothing that a storage tells of a file is other than it was: it need not tell anything. */
+export function looksUnchanged(before: Entry, now: Entry): boolean {
   return (
     !before.isDirectory &&
     !now.isDirectory &&
-    isSameSize(before.sizeBytes, now.sizeBytes, isToldOtherwise(before.modifiedAt.getTime(), before.version, now.version)) &&
+    isSameSize(before.sizeBytes, now.sizeBytes, true) &&
     before.modifiedAt.getTime() === now.modifiedAt.getTime() &&
     before.createdAt?.getTime() === now.createdAt?.getTime() &&
     isSameVersion(before.version, now.version)
@@ -15,7 +21,7 @@ export function isUnchanged(before: Entry, now: Entry): boolean {
 
 /** Whether there is something else by now, as far as its storage tells: a folder is another one only where it is none any more. */
 export function isOtherEntry(before: Entry, now: Entry): boolean {
-  return before.isDirectory ? !now.isDirectory : !isUnchanged(before, now);
+  return before.isDirectory ? !now.isDirectory : !looksUnchanged(before, now);
 }
 
 /** What has no bytes may be told as what has no known size. @param isTold whether something else tells one content from another */

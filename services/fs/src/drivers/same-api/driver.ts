@@ -54,7 +54,7 @@ const GUEST = 1;
 const MAX_TRIES = 100;
 /** How often a file is looked at again that is replaced between the look and the reading. */
 const MAX_LOOKS = 3;
-/** So long the head of a content is waited for that is to tell what was stored. */
+/** So long the head of a content is waited for that is to tell its size. */
 const HEAD_MS = 5_000;
 /** Of what was left at the gateway: so many are removed at once, so many wait. What is more is found again by the next listing. */
 const PARALLEL_REMOVALS = 4;
@@ -273,6 +273,8 @@ export class SameApiDriver implements StorageDriver {
       const there = await this.#getDoomed(path, call);
       requireUnchanged(onlyIf, toEntry(name, there));
       const { isDirectory } = there;
+      // A gateway may end a content that broke off as one that is whole: where nothing tells its size, what was read of it may be a part.
+      if (onlyIf && (await this.#measured(there, call)).sizeBytes === undefined) throw storageError('STALE_VERSION');
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       await (recursive ? call.stillWanted() : call.commit());
       const find = async () => {
@@ -358,14 +360,21 @@ export class SameApiDriver implements StorageDriver {
   /** What has just been stored of so many bytes. Where the gateway tells no size, the head of its content may: that it has none of them, or how many. */
   async #sized(there: RemoteDetail, sentBytes: number | undefined): Promise<RemoteDetail> {
     if (there.isDirectory || there.sizeBytes !== undefined || sentBytes === undefined) return there;
-    if (sentBytes === 0) return { ...there, sizeBytes: 0 };
-    const signal = AbortSignal.timeout(HEAD_MS);
+    return sentBytes === 0 ? { ...there, sizeBytes: 0 } : this.#measured(there, {});
+  }
+
+  /** With the size that the head of its content tells, where the gateway tells none. */
+  async #measured(there: RemoteDetail, call: CallOptions): Promise<RemoteDetail> {
+    if (there.sizeBytes !== undefined) return there;
+    const late = AbortSignal.timeout(HEAD_MS);
+    const signal = call.signal ? AbortSignal.any([call.signal, late]) : late;
     try {
       const { answer, sizeBytes } = await this.#client.download(there, 0, undefined, { signal });
       if (sizeBytes === 0) await drain(answer, signal);
       else answer.destroy();
       return { ...there, sizeBytes };
     } catch {
+      throwIfAborted(call.signal);
       // The gateway has said that it has it; where its content is does not matter for that.
       return there;
     }

@@ -588,6 +588,20 @@ it('an empty file goes only as the one that it was, by its date, and one without
   await expect(remove('', { sizeBytes: undefined, modifiedAt: new Date(0) })).resolves.toMatchObject({ code: 'STALE_VERSION' });
 });
 
+it.each<[string, string, object, string]>([
+  ['and its content neither', 'hello', { 'Transfer-Encoding': 'chunked' }, 'STALE_VERSION'],
+  // These are seen there afterwards, as nobody removes them.
+  ['and its content does', 'hello', { 'Content-Length': 5 }, 'STORAGE_UNAVAILABLE'],
+  ['as it is empty', '', { 'Content-Length': 0 }, 'STORAGE_UNAVAILABLE'],
+])(
+  'a file of which a gateway tells no size, %s, goes as the one that was copied only where its end is known',
+  async (_, content, headers, code) => {
+    const { driver } = await openOn(unsizedAt(content, headers));
+    const file = await driver.stat(at('/file'));
+    await expect(failure(driver.remove(at('/file'), { recursive: false, onlyIf: file }))).resolves.toMatchObject({ code });
+  },
+);
+
 it.each<[string, string, { offsetBytes: number; lengthBytes?: number } | undefined, string | undefined]>([
   ['whole', 'hello', undefined, 'hello'],
   ['from within', 'hello', { offsetBytes: 1, lengthBytes: 3 }, 'ell'],
