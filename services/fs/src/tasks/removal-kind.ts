@@ -9,6 +9,7 @@ import { mayHideMore, mayHideOther, patiently } from '../domain/changing/operati
 import { relocatedAt } from '../domain/quota/quota.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import type { RemoveOptions } from '../driver-contract/storage-driver.ts';
+import { andMore } from './and-more.ts';
 import { sharedFor } from './shared-for.ts';
 import { untilOpen } from './until-open.ts';
 
@@ -189,10 +190,6 @@ async function checked(
 
 function requireInside({ actor }: Operation, folder: VirtualPath): void {
   if (!isWithin(actor.basePath, folder)) throw denied();
-}
-
-function andMore(first: string, all: number): string {
-  return all === 1 ? first : `${first} and ${all - 1} more`;
 }
 
 function removedSoFar(entries: number): string {

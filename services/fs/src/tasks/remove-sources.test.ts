@@ -4,8 +4,11 @@ import { bytesOf, mpath, openTree } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { defineDriver } from '../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
+import { storageError } from '../driver-contract/storage-error.ts';
 import { MemoryDriver, type MemoryProfile } from '../drivers/memory/driver.ts';
-import { moveEntries } from './testing/place-now.ts';
+import type { PlacementInput } from './placement.ts';
+import { moveEntries, runPlacement } from './testing/place-now.ts';
+import { createTestRun } from './testing/test-run.ts';
 
 const put = (driver: MemoryDriver, path: string, text: string, modifiedAt = new Date(1_000)) =>
   driver.write(mpath(path), bytesOf(text), { overwrite: true, modifiedAt });
@@ -48,9 +51,32 @@ it.each(PROFILES)(
     const request = { src_dir: '/from', dst_dir: '/to', names: ['d'], overwrite: false, skip_existing: false };
     expect(await refusalOf(moveEntries(tree.operation(), request))).toEqual([
       'CONTENT_CORRUPT',
-      'a file changed while it was moved; it stays in both places',
+      'a file changed while it was moved; it stays in both places: kept',
     ]);
     expect(await tree.everything('/')).toEqual(['/from/d/kept', '/to/d/kept', '/to/d/moved']);
     expect(await tree.textOf('/from/d/kept')).toBe('after!');
   },
 );
+
+/** The move of `/from/d` to `/to`. */
+const MOVED: PlacementInput = { source: '/from/d', target: '/to/d', sourceStorage: 1, targetStorage: 2, conflict: 'refuse' };
+
+it('folders that stay, as their storage has something in them, are told of', async () => {
+  const store = new MemoryDriver();
+  for (const path of ['/d/some/e/f', '/d/none/f']) await put(store, path, 'text');
+  const tree = await openChanging(store, async (path) => path === '/d/some/e/f' && put(store, '/d/some/e/hidden', 'unlisted'));
+  const run = createTestRun({ signal: new AbortController().signal });
+  await runPlacement(tree.operation(), 'move', MOVED, run);
+  expect(run.progress.at(-1)).toMatchObject({ status: 'moved; folders that are not empty stay: some/e and 2 more' });
+  expect(await tree.everything('/from')).toEqual(['/from/d/some/e/hidden']);
+});
+
+it('a file of which its storage does not tell that it is whole stays, and is not said to have changed', async () => {
+  const store = new MemoryDriver({ hidesSizes: true });
+  await put(store, '/d/sheet', 'text');
+  const tree = await openChanging(store, async () => Promise.reject(storageError('STALE_VERSION')));
+  const run = createTestRun({ signal: new AbortController().signal });
+  const [code, text] = await refusalOf(runPlacement(tree.operation(), 'move', MOVED, run));
+  expect([code, text]).toEqual(['CONTENT_CORRUPT', expect.stringMatching(/no known size stays in both places.*: sheet$/)]);
+  expect(await tree.everything('/')).toEqual(['/from/d/sheet', '/to/d/sheet']);
+});

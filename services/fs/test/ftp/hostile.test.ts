@@ -553,11 +553,11 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     const folder = (name: string) => Buffer.from(`type=dir;size=0; ${name}\r\n`);
     const server = await startHostile({
       reply: (verb, place) =>
-        verb === 'MLST' && place === '/root/victim'
+        verb === 'MLST' && (place === '/root/victim' || place === '/root/empty')
           ? '250-it is\r\n type=dir; x\r\n250 End'
-          : verb === 'DELE' && place === '/root/victim'
+          : verb === 'DELE' && (place === '/root/victim' || place === '/root/empty')
             ? '550 a folder'
-            : place === '/root/victim/link' || place === '/root/there'
+            : ['/root/victim/link', '/root/there', '/root/empty'].includes(place)
               ? '421 no transfer for 600 s'
               : undefined,
       data: (verb, place) =>
@@ -567,6 +567,7 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(await codeOf(driver.stat(mpath('/there')))).toBe('STORAGE_UNAVAILABLE');
     expect(await codeOf(driver.remove(mpath('/there'), { recursive: false }))).toBe('STORAGE_UNAVAILABLE');
     expect(await codeOf(driver.remove(mpath('/victim'), { recursive: true }))).toBe('STORAGE_UNAVAILABLE');
+    expect(await codeOf(driver.remove(mpath('/empty'), { recursive: false }))).toBe('STORAGE_UNAVAILABLE');
     expect(server.commands.filter((line) => line.includes('of others'))).toEqual([]);
   });
 

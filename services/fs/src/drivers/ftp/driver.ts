@@ -33,7 +33,7 @@ import { KeptEntries, readFolder } from './folder.ts';
 import { type RemoteEntry, toTimeVal } from './listing.ts';
 import { kindOf, look, orRefused } from './look.ts';
 import { OwnChanges } from './own-changes.ts';
-import { checkFree, moveOrThrow, type Names, publishFile, replace } from './publish-file.ts';
+import { checkFree, moveOrThrow, type Names, publishFile, removeFolder, replace } from './publish-file.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { checkStored, sendContent } from './send-content.ts';
@@ -294,10 +294,7 @@ export class FtpDriver implements StorageDriver {
       if (recursive) await this.#removeAllIn(place, { signal: call.signal, beforeStep });
       await alone(async (session) => {
         if (!recursive) await call.stillWanted();
-        await session.ask('RMD', place).catch((error: unknown) => {
-          // The server does not say why; that something is in it is all but always the reason.
-          throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
-        });
+        await removeFolder(session, place);
       });
     });
   }

@@ -16,7 +16,7 @@ import type { FtpSettings } from './settings.ts';
 const MAX_LISTING_BYTES = 96 * 1024 * 1024;
 const MAX_LINE_BYTES = 64 * 1024;
 /** So often a folder is listed at most. */
-const MAX_LISTINGS = 4;
+const MAX_LISTINGS = 5;
 
 /** Keeps what somebody wants of a folder. */
 export interface Kept {
@@ -83,42 +83,57 @@ export async function readFolder<Keeper extends Kept>(
   signal: AbortSignal,
   begin: () => Keeper,
 ): Promise<Keeper> {
-  const list = session.features.mlst
-    ? await byFacts(session, settings, place, signal, begin)
-    : await byLines(session, settings, place, signal, begin);
-  let longest = await list();
-  if (!settings.tls) return longest.kept;
+  const list = session.features.mlst ? await byFacts(session, settings, place, signal) : await byLines(session, settings, place, signal);
+  let held = await list(begin);
+  if (!settings.tls) return held.kept;
   // Servers send lines as records of TLS, so a listing that is cut off may end with a whole line, and Node does not tell that end from the right one: it
-  // counts once it came twice. Of a folder that changes all the time the longest does.
+  // counts once it came twice. Of a folder that grows all the time the last one does.
+  let longest = held.bytes;
   for (let tries = 1; tries < MAX_LISTINGS; tries += 1) {
-    const before = longest;
-    const again = await list().catch((error: unknown) => {
-      before.kept.leave();
-      throw error;
-    });
-    const [longer, shorter] = again.bytes >= longest.bytes ? [again, longest] : [longest, again];
-    shorter.kept.leave();
-    longest = longer;
-    if (longer.bytes === shorter.bytes) break;
+    let bytes: number;
+    if (held.bytes === longest) {
+      // Two that are kept at a time would take twice the room.
+      const again = await list(() => NOTHING_KEPT).catch((error: unknown) => {
+        held.kept.leave();
+        throw error;
+      });
+      bytes = again.bytes;
+    } else {
+      // The one that was longer is kept the next time.
+      held.kept.leave();
+      held = await list(begin);
+      bytes = held.bytes;
+    }
+    if (bytes === longest) return held.kept;
+    longest = Math.max(longest, bytes);
   }
-  return longest.kept;
+  if (held.bytes === longest) return held.kept;
+  held.kept.leave();
+  throw storageError('STORAGE_UNAVAILABLE', new Error('each listing has another length'));
 }
 
-type List<Keeper> = () => Promise<{ kept: Keeper; bytes: number }>;
-type Listing<Keeper> = readonly [session: FtpSession, settings: FtpSettings, place: string, signal: AbortSignal, begin: () => Keeper];
+/** What is listed to see how long it is. */
+const NOTHING_KEPT: Kept = { add: () => undefined, leave: () => undefined };
 
-async function byFacts<Keeper extends Kept>(...[session, settings, place, signal, begin]: Listing<Keeper>): Promise<List<Keeper>> {
+interface Listed<Keeper> {
+  readonly kept: Keeper;
+  readonly bytes: number;
+}
+
+type List = <Keeper extends Kept>(begin: () => Keeper) => Promise<Listed<Keeper>>;
+
+async function byFacts(session: FtpSession, settings: FtpSettings, place: string, signal: AbortSignal): Promise<List> {
   if (settings.listsInside) await session.ask('CWD', place);
   const parse = (line: string) => parseFacts(line, settings.names);
-  return () => collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse, begin());
+  return (begin) => collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse, begin());
 }
 
 /** Behind LIST servers look for options and patterns, so no name is said there. */
-async function byLines<Keeper extends Kept>(...[session, settings, place, signal, begin]: Listing<Keeper>): Promise<List<Keeper>> {
+async function byLines(session: FtpSession, settings: FtpSettings, place: string, signal: AbortSignal): Promise<List> {
   await session.ask('CWD', place);
   const now = Date.now();
   const parse = (line: string) => parseListLine(line, settings.names, now);
-  return async () => {
+  return async (begin) => {
     try {
       return await collect(session, 'LIST', '-a', signal, parse, begin());
     } catch (error) {
@@ -135,7 +150,7 @@ async function collect<Keeper extends Kept>(
   signal: AbortSignal,
   parse: (line: string) => RemoteEntry | undefined,
   kept: Keeper,
-): Promise<{ kept: Keeper; bytes: number }> {
+): Promise<Listed<Keeper>> {
   const { socket, finish } = await session.transfer(verb, argument, signal);
   const onAbort = () => socket.destroy(storageError('CANCELLED'));
   signal.addEventListener('abort', onAbort, { once: true });

@@ -4,7 +4,7 @@ import type { Call } from '../../driver-contract/calls.ts';
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
-import { isRefusal } from './errors.ts';
+import { isRefusal, isTooMany } from './errors.ts';
 import type { RemoteEntry } from './listing.ts';
 import { hasFile, kindOf, orRefused } from './look.ts';
 
@@ -96,11 +96,7 @@ export async function replace(names: Names, from: string, to: MountPath): Promis
 
 /** For a server that renames to free names only. For a moment there is no folder. */
 async function replaceFolder(session: FtpSession, from: string, to: string): Promise<void> {
-  try {
-    await session.ask('RMD', to);
-  } catch (error) {
-    throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
-  }
+  await removeFolder(session, to);
   const refusal = await move(session, from, to);
   if (refusal === undefined) return;
   await orRefused(session.ask('MKD', to));
@@ -115,6 +111,13 @@ async function replaceFile({ session, place, stepAside }: Names, from: string, t
     await moveOrThrow(session, from, target);
     // Then the old one goes.
     if (!(await hasFile(session, target))) throw notNamed();
+  });
+}
+
+/** @throws AppError DIRECTORY_NOT_EMPTY: the server does not say why; that something is in it is all but always the reason */
+export async function removeFolder(session: FtpSession, place: string): Promise<void> {
+  await session.ask('RMD', place).catch((error: unknown) => {
+    throw isRefusal(error) && !isTooMany(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
   });
 }
 

@@ -3,7 +3,7 @@ import { startHttpServer } from '@wharf/harness';
 import { collectGarbage } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
-import { RcloneClient } from './client.ts';
+import { RcloneClient, type RemoteEntry } from './client.ts';
 import { RemoteRoot } from './remote-root.ts';
 
 const NAMES = 6_000;
@@ -35,4 +35,27 @@ it('how folders of many storages spell their names is kept in so many bytes of a
   collectGarbage('regular');
   // All names of twenty folders take 36 MB.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(18 * 1024 * 1024);
+});
+
+it.each([1, 2])('a walk lists a long folder not once more for each folder in it, nor for those %s levels below', async (levels) => {
+  const asked: string[] = [];
+  const folder = (name: string): RemoteEntry => ({ name, isFolder: true, sizeBytes: undefined, modifiedAt: new Date(0) });
+  const names = Array.from({ length: 50 }, (_, index) => `d${index}`);
+  const client = {
+    async *list(place: string) {
+      asked.push(place);
+      yield* (place === 'root' ? names : ['e']).map(folder);
+    },
+    findFile: async () => undefined,
+  } as unknown as RcloneClient;
+  const root = new RemoteRoot(client, { root: 'root', space: undefined });
+  root.learn({ caseSensitive: true, folds: false, isBucket: false, followsLinks: true });
+  const below = levels === 1 ? '' : '/e';
+  for (const name of names) expect(await root.isSpelled(`/${name}${below}` as MountPath, {})).toBe(true);
+  expect(asked.filter((place) => place === 'root').length).toBeLessThan(5);
+  expect(await root.isSpelled(`/none${below}` as MountPath, {})).toBe(false);
+  root.forget();
+  asked.length = 0;
+  expect(await root.isSpelled(`/d0${below}` as MountPath, {})).toBe(true);
+  expect(asked).toContain('root');
 });

@@ -22,13 +22,13 @@ const MAX_LISTED_LENGTH = 255;
 const MAX_LISTED_BYTES = 2 * 1024 * 1024;
 /** The same of all storages together. */
 const MAX_ALL_LISTED_BYTES = 8 * MAX_LISTED_BYTES;
-/** What a name takes beside its letters, and one of these. */
-const [NAME_BYTES, LETTER_BYTES] = [64, 2];
+/** What a name takes beside its letters, one of these, and what is kept of a folder beside its names. */
+const [NAME_BYTES, LETTER_BYTES, FOLDER_BYTES] = [64, 2, 512];
 
 /** What a folder has that was listed a moment ago. */
 interface Listed {
-  readonly folder: MountPath;
-  readonly names: Set<string>;
+  /** Whether each is a folder. */
+  readonly names: Map<string, boolean>;
   readonly bytes: number;
   readonly untilMs: number;
 }
@@ -39,9 +39,6 @@ const listedOfAll = new LRUCache<string, Listed>({
   ttl: MOST_LISTED_MS,
   ttlAutopurge: true,
 });
-
-/** Of each storage there is one. */
-const LAST = 'last';
 
 /** Something may be there that is no file. */
 const UNCLEAR = Symbol('unclear');
@@ -74,8 +71,8 @@ export class RemoteRoot {
     (folder, tell, signal) => this.#look(folder, tell, signal),
     () => !this.#names.caseSensitive,
   );
-  /** The folder that was listed last. */
-  readonly #listed = new OwnPart(listedOfAll);
+  /** Folders that were listed a moment ago. */
+  #listed = new OwnPart(listedOfAll);
   /** How often what was seen has been forgotten. */
   #forgotten = 0;
   /** So long the root counts as there. */
@@ -122,7 +119,7 @@ export class RemoteRoot {
     if (!this.#goesByLists)
       return this.#client.find(this.place(path), call).catch((error: unknown) => this.#findBelowFile(path, error, call));
     if (!(await this.isSpelled(parentPath(path), call))) return undefined;
-    const file = this.#isListed(path, name) ? await this.#client.findFile(this.place(path), call) : undefined;
+    const file = this.#listedAs(path) === 'file' ? await this.#client.findFile(this.place(path), call) : undefined;
     return file ?? (await this.#lookFor(path, call.signal)).itself;
   }
 
@@ -172,7 +169,7 @@ export class RemoteRoot {
     if (name === undefined) return this.find(path, call);
     const there = file ?? (await this.#findAnswering(path, call));
     if (there === undefined) return undefined;
-    if (there !== UNCLEAR && (!this.#goesByLists || this.#isListed(path, name))) return there;
+    if (there !== UNCLEAR && (!this.#goesByLists || this.#listedAs(path) !== undefined)) return there;
     if (!this.#goesByLists) return this.find(path, call);
     if (!(await this.isSpelled(parentPath(path), call))) {
       // A folder on the way may be spelled otherwise.
@@ -214,6 +211,8 @@ export class RemoteRoot {
   /** Whether a folder is there in just this spelling; always true where a path tells that by itself. */
   async isSpelled(folder: MountPath, call: CallOptions): Promise<boolean> {
     if (!this.#goesByLists || folder === MOUNT_ROOT || this.isKnownFolder(folder)) return true;
+    // A walk lists one folder of a long one after the other: that is not listed once more for each.
+    if (this.#listedAs(folder) === 'folder' && (await this.isSpelled(parentPath(folder), call))) return true;
     const isThere = (await this.find(folder, call))?.isFolder ?? false;
     if (isThere) this.know(folder);
     return isThere;
@@ -237,26 +236,27 @@ export class RemoteRoot {
   /** Entries have moved, or are gone. */
   forget(): void {
     this.#seen.clear();
-    this.#listed.delete(LAST);
+    // What was kept goes by itself in a moment.
+    this.#listed = new OwnPart(listedOfAll);
     this.#forgotten += 1;
   }
 
   /** A file was given its name. */
   placed(path: MountPath): void {
-    const listed = this.#listed.get(LAST);
-    if (listed?.folder === parentPath(path)) listed.names.add(ownText(nameAt(path)));
+    this.#listed.get(parentPath(path))?.names.set(ownText(nameAt(path)), false);
   }
 
-  /** Whether a folder had a name in just this spelling when it was listed a moment ago. */
-  #isListed(path: MountPath, name: string): boolean {
-    const { folder, names, untilMs } = this.#listed.get(LAST) ?? {};
-    return folder === parentPath(path) && (untilMs ?? 0) > performance.now() && names?.has(name) === true;
+  /** As what a folder had a name in just this spelling when it was listed a moment ago. Undefined: it had not, or that is not known. */
+  #listedAs(path: MountPath): 'folder' | 'file' | undefined {
+    const { names, untilMs = 0 } = this.#listed.get(parentPath(path)) ?? {};
+    const isFolder = untilMs > performance.now() ? names?.get(nameAt(path)) : undefined;
+    return isFolder === undefined ? undefined : isFolder ? 'folder' : 'file';
   }
 
   /** Tells each entry of a folder, and keeps how it spells its names. */
   async #look(folder: MountPath, tell: (entry: RemoteEntry) => void, signal: AbortSignal): Promise<void> {
-    const names = new Set<string>();
-    let bytes = NAME_BYTES;
+    const names = new Map<string, boolean>();
+    let bytes = FOLDER_BYTES + LETTER_BYTES * folder.length;
     const beganAt = performance.now();
     const forgotten = this.#forgotten;
     try {
@@ -264,7 +264,7 @@ export class RemoteRoot {
         tell(entry);
         const more = NAME_BYTES + LETTER_BYTES * entry.name.length;
         if (entry.name.length > MAX_LISTED_LENGTH || bytes + more > MAX_LISTED_BYTES) continue;
-        names.add(entry.name);
+        names.set(entry.name, entry.isFolder);
         bytes += more;
       }
     } catch (error) {
@@ -273,6 +273,6 @@ export class RemoteRoot {
     }
     const tookMs = performance.now() - beganAt;
     const untilMs = beganAt + Math.max(LISTED_MS, tookMs + Math.min(tookMs, MOST_LISTED_MS));
-    if (forgotten === this.#forgotten) this.#listed.set(LAST, { folder, names, bytes, untilMs });
+    if (forgotten === this.#forgotten) this.#listed.set(folder, { names, bytes, untilMs });
   }
 }

@@ -111,6 +111,22 @@ it.each([
   expect(opened).toContain(outcome);
 });
 
+it('a slow server that cannot be written to is asked for all spellings at once', async () => {
+  const waiting: (() => void)[] = [];
+  const server = await startHttpServer((request, response) => {
+    if (request.method !== 'PROPFIND') return void response.writeHead(403).end();
+    const isRoot = new URL(request.url ?? '', 'http://server').pathname === '/dav/';
+    const listed = request.headers['depth'] === '0' ? [] : ['ONE', 'TWO', 'THREE'];
+    if (isRoot) return answer(response, multistatus(...listed.map((each) => entry(`/dav/${each}`))));
+    waiting.push(() => void response.writeHead(404).end());
+    if (waiting.length === 3) for (const go of waiting) go();
+  });
+  onTestFinished(() => server.stop());
+  const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/' };
+  await (await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() })).close();
+  expect(waiting).toHaveLength(3);
+});
+
 it('what a server lists of the folder in which it is tried is not kept', async () => {
   const held: number[] = [];
   const long = entry(`/dav/${'x'.repeat(1_000)}`);

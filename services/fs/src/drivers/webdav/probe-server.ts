@@ -115,11 +115,14 @@ async function foldsNames(client: WebdavClient, options: CallOptions): Promise<b
     if (name !== undefined && isEntryName(name)) names.add(name);
     if (names.size === MAX_LOOKED_AT) break;
   }
-  const answering = new Set<string>();
-  for (const other of spellingsToAsk(names, (name) => names.has(name), MAX_LOOKED_AT))
-    if ((await client.find(`/${other}`, options)) !== undefined) answering.add(other);
+  const asked = spellingsToAsk(names, (name) => names.has(name), MAX_LOOKED_AT);
+  const found = await Promise.all(asked.map((other) => client.find(`/${other}`, options)));
+  const answering = new Set(asked.filter((_, index) => found[index] !== undefined));
   if (answering.size === 0) return false;
   // What is listed is there by itself, maybe far behind the names that were read.
-  for await (const { name } of client.list('/', options)) if (name !== undefined) answering.delete(name);
-  return answering.size > 0;
+  for await (const { name } of client.list('/', options)) {
+    if (name !== undefined) answering.delete(name);
+    if (answering.size === 0) return false;
+  }
+  return true;
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
+import { defineDriver } from '../../../driver-contract/define-driver.ts';
 import { MemoryDriver } from '../../../drivers/memory/driver.ts';
 import { NO_QUOTAS } from '../../quota/quota.ts';
 import { openLimited } from '../../testing/limited-storage.ts';
-import { openTree } from '../../testing/memory-tree.ts';
+import { bytesOf, openTree } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { removeEntries } from './remove-entries.ts';
@@ -47,6 +50,29 @@ describe('removing', () => {
     await removing('/a', 'e', 'none');
     expect((await refusalOf(removing('/a', 'd')))[0]).toBe('DIRECTORY_NOT_EMPTY');
     expect(await memory.everything('/a')).toEqual(['/a/d/f', '/a/keep']);
+  });
+
+  it('takes no file that has got the name where nothing was, where only empty folders are to go', async () => {
+    const store = new MemoryDriver();
+    const uploading = defineDriver({
+      name: 'Uploading',
+      label: 'Uploading',
+      internal: true,
+      config: { local_sort: true, only_proxy: true },
+      configSchema: z.object({}),
+      open: async () =>
+        decorated({
+          ...operationsOf(store),
+          async stat(path, options) {
+            const looked = store.stat(path, options);
+            if (path === '/f') await looked.catch(() => store.write(path, bytesOf('stored'), { overwrite: false }));
+            return looked;
+          },
+        }),
+    });
+    const memory = await openTree({ drivers: [uploading], storages: [{ mount_path: '/a', driver: 'Uploading' }] });
+    expect((await refusalOf(removeEntries(memory.operation(), { dir: '/a', names: ['f'], onlyEmpty: true })))[0]).toBe('STALE_VERSION');
+    expect(await memory.textOf('/a/f')).toBe('stored');
   });
 
   it('never takes a mount point, nor a folder above one', async () => {

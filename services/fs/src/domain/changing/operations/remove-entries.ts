@@ -156,7 +156,9 @@ async function removeEmpty(operation: Operation, now: RightsOfNow, doomed: reado
       return undefined;
     });
     if (entry && !entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
-    if (!(await removeOne(current, one, { recursive: false, onlyIf: entry }))) throw storageError('DIRECTORY_NOT_EMPTY');
+    // Where nothing was, the storage still says whether it is there itself; what has got the name since stays.
+    const onlyIf = entry ?? { name: nameAt(path), isDirectory: false, sizeBytes: -1, modifiedAt: new Date(Number.NaN) };
+    if (!(await removeOne(current, one, { recursive: false, onlyIf }))) throw storageError('DIRECTORY_NOT_EMPTY');
   }
 }
 
