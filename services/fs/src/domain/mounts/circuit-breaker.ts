@@ -28,7 +28,7 @@ export interface CircuitBreakerOptions {
   /**
    * Looks at the storage itself. It is there when this resolves, and also when it fails, unless isUnanswered() says so.
    *
-   * @param maxMs undefined: as long as a call takes, and waits for its turn, which others may have taken
+   * @param maxMs undefined: as long as a call takes, once it has its turn, however many others wait for theirs
    */
   readonly probe: (maxMs: number | undefined) => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
@@ -110,7 +110,8 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     },
     succeeded: close,
     failed(error, call) {
-      if (AppError.is(error, 'CANCELLED')) return;
+      // The caller has gone, or its turn did not come: the storage has said nothing.
+      if (AppError.is(error, 'CANCELLED') || AppError.is(error, 'OVERLOADED')) return;
       if (!isUnanswered(error)) return close();
       if (call <= countedUpTo) return;
       countedUpTo = lastCall;
