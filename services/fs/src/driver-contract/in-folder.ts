@@ -1,10 +1,9 @@
-import { AppError } from '@wharf/errors';
-import { MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
+import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
-import { requireListed } from './require-listed.ts';
+import { requireListedAbove } from './require-listed.ts';
 import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { isRootAway, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
+import { isNotThere, isRootAway, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from './storage-error.ts';
 
 /**
  * Told which paths of the driver below a call may have changed, when it has ended, however. @param isAnother whether what was there went away: what is
@@ -112,35 +111,13 @@ async function whyMissing(
   error: unknown,
   options: CallOptions | undefined,
 ): Promise<never> {
-  if (!isMissing(error)) throw error;
+  if (!isNotThere(error)) throw error;
   await driver.stat(MOUNT_ROOT, options).catch((missing: unknown) => {
-    if (!isMissing(missing)) throw missing;
+    if (!isNotThere(missing)) throw missing;
     if (isRootAway(missing, standsOnOthers)) throw rootIsGone(missing);
   });
   if (folder !== MOUNT_ROOT && isSaidOfPart(error)) await requireListedAbove(driver, folder, options);
   throw error;
-}
-
-/** Asks it of the lowest folder above that is there. @throws as requireListed() */
-async function requireListedAbove(driver: StorageDriver, missing: MountPath, options: CallOptions | undefined): Promise<void> {
-  const above = parentPath(missing);
-  const isThere = await driver.stat(above, options).then(
-    () => true,
-    (error: unknown) => {
-      if (isMissing(error) && above !== MOUNT_ROOT) return false;
-      throw error;
-    },
-  );
-  if (!isThere) return requireListedAbove(driver, above, options);
-  await requireListed(begun(driver.list(above, options)), options?.signal);
-}
-
-async function begun(entries: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of entries) return;
-}
-
-function isMissing(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND');
 }
 
 /** Does something, and tells of it. @param takesAway whether what was there is gone then */

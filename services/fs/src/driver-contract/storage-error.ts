@@ -48,6 +48,11 @@ export function isRootAway(missing: unknown, standsOnOthers: boolean): boolean {
   return !standsOnOthers || isNoStorage(missing);
 }
 
+/** Whether nothing is at a path: none of its name, or no folder on the way to it. */
+export function isNotThere(error: unknown): error is AppError {
+  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
+}
+
 /** An answer that is not what the protocol has. It may be somebody else who answers, or a glitch on the way. */
 export function badAnswer(what: string, cause?: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });

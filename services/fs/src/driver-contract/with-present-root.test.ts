@@ -4,16 +4,20 @@ import { expect, it } from 'vitest';
 import { at, codeOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
 import { type StorageDriver, supports } from './storage-driver.ts';
-import { NoStorage, rootIsGone, storageError } from './storage-error.ts';
+import { NoStorage, rootIsGone, saidOfPart, storageError } from './storage-error.ts';
 import type { OfOthers, StorageLimits } from './with-limits.ts';
 
 const LIMITS = { names: 4, reads: 4, writes: 4 };
 const unused = () => Promise.reject(new Error('nobody asks for this'));
 
 /** A driver that has nothing, around which is all there is in the service. @param root what a look at its root ends with @param listed the same of its listing */
-function empty(root: AppError | undefined, limits: StorageLimits | OfOthers = LIMITS, listed = root) {
+function empty(
+  root: AppError | undefined,
+  limits: StorageLimits | OfOthers = LIMITS,
+  listed = root,
+  missing = storageError('ENTRY_NOT_FOUND'),
+) {
   const looks: MountPath[] = [];
-  const missing = storageError('ENTRY_NOT_FOUND');
   const driver = {
     traits: { caseSensitive: true, keepsEmptyDirectories: true, hashes: [] },
     ...{ read: unused, close: unused },
@@ -58,8 +62,15 @@ it.each([
   ['at a gateway that has no storage there', storageError('ENTRY_NOT_FOUND', new NoStorage()), undefined, 'STORAGE_UNAVAILABLE'],
   ['shown, and nothing of it can be listed', undefined, storageError('ENTRY_NOT_FOUND'), 'STORAGE_UNAVAILABLE'],
 ] as const)('the same of a storage that stands on others, while its root is %s', async (_, root, listed, code) => {
-  const { driver } = empty(root, 'of others', listed);
+  const { driver } = empty(root, 'of others', listed, saidOfPart(storageError('ENTRY_NOT_FOUND')));
   if (!supports(driver, 'remove') || !supports(driver, 'beginRemoval')) throw new Error('it cannot remove');
   expect(await codeOf(driver.remove(at('/gone'), { recursive: true }))).toBe(code);
   expect(await driver.beginRemoval([at('/gone')])).toMatchObject([{ code }]);
+});
+
+it('a storage that stands on others is not listed where no gateway has said what is missing', async () => {
+  const { driver } = empty(undefined, 'of others', storageError('STORAGE_UNAVAILABLE'));
+  if (!supports(driver, 'remove') || !supports(driver, 'beginRemoval')) throw new Error('it cannot remove');
+  expect(await codeOf(driver.remove(at('/gone'), { recursive: true }))).toBe('ENTRY_NOT_FOUND');
+  expect(await driver.beginRemoval([at('/gone')])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
 });

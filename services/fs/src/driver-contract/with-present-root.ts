@@ -1,8 +1,8 @@
-import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { decorated, operationsOf } from './complete-driver.ts';
+import { requireListedFolder } from './require-listed.ts';
 import type { CallOptions, StorageDriver } from './storage-driver.ts';
-import { isAway, isRootAway, rootIsGone } from './storage-error.ts';
+import { isAway, isNotThere, isRootAway, isSaidOfPart, rootIsGone } from './storage-error.ts';
 
 /**
  * What is not there where it was to be removed is gone only if the folder that is the storage is there: where a disk of the server is not mounted nothing is,
@@ -13,17 +13,15 @@ import { isAway, isRootAway, rootIsGone } from './storage-error.ts';
 export function withPresentRoot(driver: StorageDriver, standsOnOthers = false): StorageDriver {
   const operations = operationsOf(driver);
   const { remove, beginRemoval } = operations;
-  const isAwayNow = async ({ signal }: CallOptions = {}): Promise<boolean> => {
+  const isAwayNow = async (missing: readonly unknown[], { signal }: CallOptions = {}): Promise<boolean> => {
     const options = signal && { signal };
-    let isShown = false;
     try {
       await driver.stat(MOUNT_ROOT, options);
-      isShown = true;
       // A gateway shows the place of a storage of its own that is away. What is right in it looks so itself; what stands on it sees the place alone.
-      if (standsOnOthers) for await (const _ of driver.list(MOUNT_ROOT, options)) break;
+      if (standsOnOthers && missing.some(isSaidOfPart)) await requireListedFolder(driver, MOUNT_ROOT, options);
       return false;
     } catch (error) {
-      return isAway(error) || (isMissing(error) && (isShown || isRootAway(error, standsOnOthers)));
+      return isAway(error) || (isNotThere(error) && isRootAway(error, standsOnOthers));
     }
   };
   return decorated({
@@ -34,19 +32,16 @@ export function withPresentRoot(driver: StorageDriver, standsOnOthers = false): 
         try {
           await remove(path, options);
         } catch (error) {
-          throw isMissing(error) && (await isAwayNow(options)) ? rootIsGone(error) : error;
+          throw isNotThere(error) && (await isAwayNow([error], options)) ? rootIsGone(error) : error;
         }
       }),
     beginRemoval:
       beginRemoval &&
       (async (paths, options) => {
         const answers = await beginRemoval(paths, options);
-        if (!answers.some(isMissing) || !(await isAwayNow(options))) return answers;
-        return answers.map((answer) => (isMissing(answer) ? rootIsGone(answer) : answer));
+        const missing = answers.filter(isNotThere);
+        if (missing.length === 0 || !(await isAwayNow(missing, options))) return answers;
+        return answers.map((answer) => (isNotThere(answer) ? rootIsGone(answer) : answer));
       }),
   });
-}
-
-function isMissing(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

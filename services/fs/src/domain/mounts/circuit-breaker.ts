@@ -28,7 +28,7 @@ export interface CircuitBreakerOptions {
   /**
    * Looks at the storage itself. It is there when this resolves, and also when it fails, unless isUnanswered() says so.
    *
-   * @param maxMs undefined: as long as a call takes, and waits for its turn, which others may have taken
+   * @param maxMs undefined: as long as a call takes, once it has its turn, however many others wait for theirs
    */
   readonly probe: (maxMs: number | undefined) => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
@@ -71,29 +71,27 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     cancel = after(pauseMs, look);
     change('open', error);
   };
+  /** A call that was under way may have shown meanwhile that the storage is there. @param isStill whether none has */
+  const ask = (maxMs: number | undefined, isStill: () => boolean, away: (error: AppError) => void) =>
+    probe(maxMs).then(close, (error: unknown) => {
+      if (!isUnanswered(error)) close();
+      else if (!isStopped && isStill()) away(error);
+    });
+  const isHalfOpen = () => state === 'half-open';
   const look = () => {
     change('half-open');
-    probe(MAX_LOOK_MS).then(close, (error: unknown) => {
-      // A call that was under way may have shown meanwhile that the storage is there.
-      if (isStopped || state !== 'half-open') return;
-      if (!isUnanswered(error)) return close();
+    void ask(MAX_LOOK_MS, isHalfOpen, (error) => {
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
       open(error);
     });
   };
+  const isSuspect = () => failures >= FAILURES_TO_LOOK;
   /** While calls pass: they are refused where the storage itself is away. */
-  const suspect = async () => {
+  const suspect = () => {
     isLooking = true;
-    try {
-      await probe(undefined);
-      close();
-    } catch (error) {
-      if (!isUnanswered(error)) close();
-      // As above: then there are no failures any more.
-      else if (failures >= FAILURES_TO_LOOK && !isStopped) open(error);
-    } finally {
+    void ask(undefined, isSuspect, open).finally(() => {
       isLooking = false;
-    }
+    });
   };
 
   return {
@@ -110,12 +108,13 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     },
     succeeded: close,
     failed(error, call) {
-      if (AppError.is(error, 'CANCELLED')) return;
+      // The caller has gone, or its turn did not come: the storage has said nothing.
+      if (AppError.is(error, 'CANCELLED') || AppError.is(error, 'OVERLOADED')) return;
       if (!isUnanswered(error)) return close();
       if (call <= countedUpTo) return;
       countedUpTo = lastCall;
       failures += 1;
-      if (failures >= FAILURES_TO_LOOK && state === 'closed' && !isLooking && !isStopped) void suspect();
+      if (isSuspect() && state === 'closed' && !isLooking && !isStopped) suspect();
     },
     stop() {
       isStopped = true;

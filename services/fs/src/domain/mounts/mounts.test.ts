@@ -343,6 +343,8 @@ describe('a storage that goes away', () => {
       await Promise.all(together);
       gate = Promise.withResolvers<void>();
     }
+    // The look may come after all of them.
+    gate.resolve();
     await expect.poll(() => mounts.health()).toMatchObject([{ breaker: 'open', failures: 15 }]);
   });
 
@@ -387,6 +389,18 @@ describe('a storage that goes away', () => {
     expect(metrics.at(-1)).toBe('1 gone');
     advance(100_000);
     expect(runLater()).toBe(0);
+  });
+
+  it.each(['opened anew', 'saved'] as const)('is told as there again when it was %s meanwhile', async (how) => {
+    const { driver, mount, mounts, record, metrics } = setUp();
+    const one = await mount(record())(1).driver();
+    driver.beforeCalls(away);
+    for (let time = 0; time < 3; time += 1) await refusalOf(one.stat(root));
+    await expect.poll(() => metrics.at(-1)).toBe('1 open');
+    driver.beforeCalls(async () => {});
+    if (how === 'saved') mount(record({ addition: '{"store":"another"}' }));
+    else expect(await mounts.reopen(1)).toBe('work');
+    expect(metrics.at(-1)).toBe('1 closed');
   });
 
   it('is not one of which a part is away, whoever asks for that', async () => {

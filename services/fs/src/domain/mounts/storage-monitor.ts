@@ -43,6 +43,11 @@ export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onB
     failures += 1;
     lastFailure = { message: AppError.is(error) ? error.message : 'internal error', at: new Date(clock()) };
   };
+  /** What comes next begins with calls that pass. */
+  const stop = () => {
+    breaker?.stop();
+    if (breaker && breaker.state !== 'closed') onBreaker('closed', undefined);
+  };
   return {
     get breaker() {
       return breaker?.state ?? 'closed';
@@ -63,9 +68,9 @@ export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onB
       return failures;
     },
     watch(driver, enter) {
-      breaker?.stop();
+      stop();
       const probe = (maxMs: number | undefined) =>
-        driver.stat(MOUNT_ROOT, maxMs === undefined ? {} : { signal: AbortSignal.timeout(maxMs) }).catch(asDeadline);
+        driver.stat(MOUNT_ROOT, maxMs === undefined ? { isPatient: true } : { signal: AbortSignal.timeout(maxMs) }).catch(asDeadline);
       const own = createCircuitBreaker({ clock, after, probe, onChange: onBreaker });
       breaker = own;
       return withObserver(driver, {
@@ -88,7 +93,7 @@ export function createStorageMonitor({ standsOnOthers, clock, after, onCall, onB
       });
     },
     noteFailure,
-    stop: () => breaker?.stop(),
+    stop,
   };
 }
 

@@ -4,6 +4,7 @@ import { type EntryName, type MountPath, parentPath, type VirtualPath } from '@w
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { listInTurn, throughLongFolder } from '../../driver-contract/long-listings.ts';
 import { type CallOptions, type Entry, type NameListing, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { isNotThere } from '../../driver-contract/storage-error.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -329,8 +330,7 @@ function provisional({ version: ifVersion, folder }: KeptNames, { path }: Locate
 
 /** A folder that is gone has not the kept names either. */
 function asStale(error: unknown): never {
-  if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY'))
-    throw new AppError('STALE_VERSION', 'the folder is gone', { cause: error });
+  if (isNotThere(error)) throw new AppError('STALE_VERSION', 'the folder is gone', { cause: error });
   throw error;
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
+import { isNotThere } from '../../driver-contract/storage-error.ts';
 import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -65,7 +66,7 @@ export async function findEntry(
   try {
     return await driver.stat(located.path, call);
   } catch (error) {
-    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
+    if (isNotThere(error)) return undefined;
     throw error;
   }
 }

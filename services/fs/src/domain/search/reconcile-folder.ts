@@ -4,6 +4,7 @@ import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type Virtu
 import { takeEntries } from '../../driver-contract/entry-map.ts';
 import { createLane } from '../../driver-contract/lane.ts';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
+import { isNotThere } from '../../driver-contract/storage-error.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
@@ -181,7 +182,7 @@ async function contentsOf(
       // Not every storage reacts, and some are only being opened.
       return await unlessAborted(signal, read());
     } catch (error) {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
+      if (isNotThere(error)) return undefined;
       throw new FolderUnreadable(path, located?.mountedAt ?? path, error);
     }
   };

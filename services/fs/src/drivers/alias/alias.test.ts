@@ -9,7 +9,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { NoStorage, storageError } from '../../driver-contract/storage-error.ts';
+import { NoStorage, saidOfPart, storageError } from '../../driver-contract/storage-error.ts';
 import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../memory/driver.ts';
 import { aliasDriver } from './index.ts';
@@ -604,6 +604,40 @@ it('nothing counts as removed where a gateway has no storage for one of several 
   const addition = JSON.stringify({ paths: 'x:/g/disk\nx:/b', ...write('all') });
   const driver = all(decorate(await aliasDriver.open(addition, { openMount }), aliasDriver.limits));
   await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/file'), { recursive: true }));
+});
+
+it.each([
+  ['', '/file'],
+  ['/disk', '/disk/file'],
+])('nothing counts as removed where a gateway shows the place of a storage%s that is away, and cannot list it', async (place, file) => {
+  const [near, gateway] = [new MemoryDriver(), new MemoryDriver()];
+  await gateway.makeDirectory(at('/disk'));
+  for (let count = 0; count < 20; count += 1) await put(near, `${file}${count}`, 'text');
+  let [isAway, lists] = [true, 0];
+  const base = decorated({
+    ...operationsOf(gateway),
+    beginRemoval: async (paths) => paths.map(() => undefined),
+    stat: (path, options) =>
+      gateway.stat(path, options).catch((error: AppError) => {
+        throw saidOfPart(error);
+      }),
+    async *list(path, options) {
+      lists += 1;
+      if (isAway && path === (place || '/')) throw saidOfPart(storageError('ENTRY_NOT_FOUND'));
+      yield* gateway.list(path, options);
+    },
+  });
+  const openMount = async (path: string) => inFolder(decorate(path === '/near' ? near : base, undefined), MOUNT_ROOT, () => {});
+  const addition = JSON.stringify({ paths: 'x:/near\nx:/g', ...write('all') });
+  const driver = all(decorate(await aliasDriver.open(addition, { openMount }), aliasDriver.limits));
+  await refuses('STORAGE_UNAVAILABLE', driver.remove(at(`${file}0`), { recursive: true }));
+  expect(await driver.beginRemoval([at(`${file}0`)])).toMatchObject([{ code: 'STORAGE_UNAVAILABLE' }]);
+  await refuses('STORAGE_UNAVAILABLE', driver.rename(at(`${file}0`), at(`${file}x`), { overwrite: false }));
+  expect(await textOf(near, `${file}0`)).toBe('text');
+  [isAway, lists] = [false, 0];
+  for (let count = 0; count < 20; count += 1) await driver.remove(at(`${file}${count}`), { recursive: true });
+  expect(lists).toBeGreaterThan(0);
+  expect(lists).toBeLessThan(20);
 });
 
 it('what one of several storages has is neither replaced nor removed, nor all that is listed, while another is away', async () => {

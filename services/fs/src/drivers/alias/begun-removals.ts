@@ -2,7 +2,8 @@ import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { z } from 'zod';
 import { type CallOptions, type RemoveOptions, supports } from '../../driver-contract/storage-driver.ts';
-import { type Found, isMissing, operationOf, type Place } from './place.ts';
+import { isNotThere } from '../../driver-contract/storage-error.ts';
+import { type Found, operationOf, type Place } from './place.ts';
 
 /** What each of the folders said, by its path: their order may be another one when it is gone on with. */
 const begunShape = z.array(z.tuple([z.string(), z.string()]));
@@ -39,7 +40,7 @@ export async function beginIn(
       : await removeNow(own, options);
     for (const [at, { index }] of own.entries()) {
       const answer = answers[at];
-      if (AppError.is(answer)) failures[index] ??= isMissing(answer) ? undefined : answer;
+      if (AppError.is(answer)) failures[index] ??= isNotThere(answer) ? undefined : answer;
       else if (answer !== undefined) begun[index]?.push([place.path, answer]);
     }
   }
@@ -58,7 +59,7 @@ export async function goOnRemoving(places: readonly Place[], path: MountPath, op
       await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });
     } catch (error) {
       if (AppError.is(error, 'STALE_VERSION')) stale = error;
-      else if (!isMissing(error)) throw error;
+      else if (!isNotThere(error)) throw error;
     }
   }
   if (stale !== undefined) throw stale;

@@ -6,6 +6,7 @@ import { type CompleteDriver, decorated, operationsOf } from '../../driver-contr
 import { tellOfAllNames } from '../../driver-contract/long-listings.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { requireListedAbove } from '../../driver-contract/require-listed.ts';
 import {
   type ByteRange,
   type CallOptions,
@@ -24,14 +25,14 @@ import {
   type ThumbnailOptions,
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { isNoStorage, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isNoStorage, isNotThere, isSaidOfPart, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
-import { type Found, isMissing, operationOf, Place } from './place.ts';
+import { type Found, operationOf, Place } from './place.ts';
 import { chooseAmong, isSameContent, turned } from './policies.ts';
 
 /** Folders that are shown as one. */
@@ -62,6 +63,8 @@ interface Writes {
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
 const PARALLEL_LOOKS = 8;
+/** How long a look counts that tells that a folder of a gateway can be listed. */
+const LISTED_MS = 1_000;
 /** So many contents are remembered of writes of one path. */
 const MAX_SENT = 1_000;
 
@@ -115,6 +118,8 @@ class AliasDriver implements StorageDriver {
   readonly #settings: AliasSettings;
   /** Writes where several folders may have what is written, by paths, while there are any. */
   readonly #writes = new Map<MountPath, Writes>();
+  /** Below which folder something was missing a moment ago where what is above it could be listed. */
+  readonly #listed = new Map<Place, { readonly folder: MountPath; readonly untilMs: number }>();
   #turn = 0;
   #isClosed = false;
 
@@ -159,7 +164,7 @@ class AliasDriver implements StorageDriver {
       } catch (error) {
         // A file that is looked at first is what the path has; a folder behind a file is not seen.
         const isFile = AppError.is(error, 'NOT_A_DIRECTORY') && !isFound && (await this.#isFirst(where, place, options));
-        if (isFile || !isMissing(error)) throw error;
+        if (isFile || !isNotThere(error)) throw error;
         await requireNotAway(driver, options);
       }
     }
@@ -311,7 +316,7 @@ class AliasDriver implements StorageDriver {
     this.#begin(options);
     const where = this.#belowGroup(path);
     if (options.begun !== undefined) return goOnRemoving(where.group.places, where.path, options, options.begun);
-    const there = await this.#having(where, options);
+    const there = await this.#having(where, options, true);
     const [first] = there;
     if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
@@ -336,7 +341,7 @@ class AliasDriver implements StorageDriver {
     const looks = paths.map((path) =>
       gate.run(async () => {
         const where = this.#belowGroup(path);
-        const there = await this.#having(where, options);
+        const there = await this.#having(where, options, true);
         if (there.length === 0) throw storageError('ENTRY_NOT_FOUND');
         return { where, targets: chooseAmong(this.#settings.write, there, where.group.places.length) };
       }),
@@ -345,7 +350,7 @@ class AliasDriver implements StorageDriver {
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
-    const { source, target, sources } = await this.#placement(from, to, options);
+    const { source, target, sources } = await this.#placement(from, to, options, true);
     if (from === to) return this.stat(to, options);
     const targets = chooseAmong(this.#settings.write, sources, source.group.places.length);
     await this.#requireRoom(target, targets, options);
@@ -451,7 +456,7 @@ class AliasDriver implements StorageDriver {
         return await ask(await place.driver(), place);
       } catch (error) {
         throwIfAborted(options.signal);
-        if (isMissing(error)) missing ??= error;
+        if (isNotThere(error)) missing ??= error;
         else if (!isPassedOver(error)) throw error;
         else failure ??= error;
       }
@@ -461,9 +466,9 @@ class AliasDriver implements StorageDriver {
     throw storageError('ENTRY_NOT_FOUND', missing);
   }
 
-  /** All that have something at a path, in their order. @throws what any of them says but that it has nothing */
-  async #having(where: Where, options: CallOptions): Promise<Found[]> {
-    const found = await Promise.all(where.group.places.map((place) => this.#look(place, where.path, options)));
+  /** All that have something at a path, in their order. @param isToGo whether it is to lose its name. @throws what any of them says but that it has nothing */
+  async #having(where: Where, options: CallOptions, isToGo = false): Promise<Found[]> {
+    const found = await Promise.all(where.group.places.map((place) => this.#look(place, where.path, options, isToGo)));
     return found.filter((each) => each !== undefined);
   }
 
@@ -477,15 +482,25 @@ class AliasDriver implements StorageDriver {
     return found;
   }
 
-  async #look(place: Place, path: MountPath, options: CallOptions): Promise<Found | undefined> {
+  async #look(place: Place, path: MountPath, options: CallOptions, isToGo = false): Promise<Found | undefined> {
     const driver = await place.driver();
     try {
       return { place, driver, entry: await driver.stat(path, options) };
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isNotThere(error)) throw error;
       await requireNotAway(driver, options);
+      if (isToGo && isSaidOfPart(error)) await this.#requireListedAbove(place, path, options);
       return undefined;
     }
+  }
+
+  /** What a gateway does not have may be away there. Many names of one folder are removed one after the other: that is asked for them together. */
+  async #requireListedAbove(place: Place, path: MountPath, { signal, caller, isPatient }: CallOptions): Promise<void> {
+    const folder = parentPath(path);
+    const known = this.#listed.get(place);
+    if (known?.folder === folder && performance.now() < known.untilMs) return;
+    await requireListedAbove(await place.driver(), path, { signal, caller, isPatient });
+    this.#listed.set(place, { folder, untilMs: performance.now() + LISTED_MS });
   }
 
   #chosen(there: readonly Found[], { group }: Where): readonly Found[] {
@@ -524,12 +539,12 @@ class AliasDriver implements StorageDriver {
     return chosen;
   }
 
-  /** What a rename and a copy ask first. */
-  async #placement(from: MountPath, to: MountPath, options: PlaceOptions) {
+  /** What a rename and a copy ask first. @param isToGo as of #having() */
+  async #placement(from: MountPath, to: MountPath, options: PlaceOptions, isToGo = false) {
     this.#begin(options);
     if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
     const source = this.#belowGroup(from);
-    const sources = await this.#having(source, options);
+    const sources = await this.#having(source, options, isToGo);
     if (sources.length === 0) throw storageError('ENTRY_NOT_FOUND');
     const target = this.#belowGroup(to);
     if (from !== to) {
@@ -557,7 +572,7 @@ class AliasDriver implements StorageDriver {
 async function requireNotAway(folder: StorageDriver, options: CallOptions): Promise<void> {
   await folder.stat(MOUNT_ROOT, options).catch((error: unknown) => {
     if (isNoStorage(error)) throw rootIsGone(error);
-    if (!isMissing(error)) throw error;
+    if (!isNotThere(error)) throw error;
   });
 }
 

@@ -1,4 +1,3 @@
-import { AppError } from '@wharf/errors';
 import type { Entry, OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 
@@ -60,9 +59,4 @@ export function operationOf<Operation extends OptionalOperation>(
   const method = driver[operation];
   if (method === undefined) throw storageError('STORAGE_READ_ONLY');
   return method.bind(driver) as NonNullable<StorageDriver[Operation]>;
-}
-
-/** The folder does not have it; another one may. */
-export function isMissing(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

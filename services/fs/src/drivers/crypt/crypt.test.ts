@@ -2,9 +2,12 @@ import { MOUNT_ROOT } from '@wharf/paths';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { BATCH_BYTES, BIG_PIECES_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, pattern, put, refuses } from '../../driver-contract/conformance/driver-calls.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { saidOfPart, storageError } from '../../driver-contract/storage-error.ts';
 import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../memory/driver.ts';
 import { HEADER_BYTES, nonceOf, openedSize, sealedSize } from './format.ts';
@@ -201,4 +204,19 @@ describe('crypt: names', () => {
   ])('%j is refused', async (rest, message) => {
     await expect(openOver(new MemoryDriver(), rest)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
   });
+});
+
+it('nothing counts as removed where a gateway shows the folder below and cannot list it, as its storage is away', async () => {
+  const gateway = new MemoryDriver();
+  const missing = saidOfPart(storageError('ENTRY_NOT_FOUND'));
+  const inner = decorated({
+    ...operationsOf(gateway),
+    stat: (path, options) => (path === MOUNT_ROOT ? gateway.stat(path, options) : Promise.reject(missing)),
+    // biome-ignore lint/correctness/useYield: there is nothing to yield
+    async *list() {
+      throw missing;
+    },
+  });
+  const driver = decorate(await openOver(inner), cryptDriver.limits) as Required<StorageDriver>;
+  await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/file'), { recursive: true }));
 });

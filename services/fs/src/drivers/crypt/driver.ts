@@ -28,7 +28,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isNotThere, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { openOrLeave } from '../../driver-contract/while-open.ts';
@@ -244,12 +244,22 @@ class CryptDriver implements StorageDriver {
       const stored = await this.#inner.stat(path, options);
       return { path, entry: { ...stored, name: ROOT_NAME }, stored };
     }
-    const known = (await this.#find(path, 'file', options)) ?? (await this.#find(path, 'folder', options));
-    if (known === undefined) throw storageError('ENTRY_NOT_FOUND');
+    let missing: unknown;
+    const note = (error: AppError) => {
+      missing ??= error;
+    };
+    const known = (await this.#find(path, 'file', options, note)) ?? (await this.#find(path, 'folder', options, note));
+    if (known === undefined) throw storageError('ENTRY_NOT_FOUND', missing);
     return known;
   }
 
-  async #find(path: MountPath, kind: 'file' | 'folder', options: CallOptions): Promise<Known | undefined> {
+  /** @param onMissing told what the folder below says of what it does not have */
+  async #find(
+    path: MountPath,
+    kind: 'file' | 'folder',
+    options: CallOptions,
+    onMissing?: (error: AppError) => void,
+  ): Promise<Known | undefined> {
     let below: MountPath;
     try {
       below = kind === 'file' ? this.#filePath(path) : this.#folderPath(path);
@@ -263,8 +273,9 @@ class CryptDriver implements StorageDriver {
       if (entry.isDirectory !== (kind === 'folder')) return undefined;
       return { path: below, entry: this.#named(path, entry), stored: entry };
     } catch (error) {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
-      throw error;
+      if (!isNotThere(error)) throw error;
+      onMissing?.(error);
+      return undefined;
     }
   }
 

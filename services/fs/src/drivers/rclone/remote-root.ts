@@ -6,7 +6,7 @@ import type { NameTraits } from '../../driver-contract/folding.ts';
 import { OwnPart } from '../../driver-contract/own-part.ts';
 import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
-import { rootIsGone, storageError } from '../../driver-contract/storage-error.ts';
+import { isNotThere, rootIsGone, storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
 import { createFolderLooks } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
@@ -268,7 +268,7 @@ export class RemoteRoot {
         bytes += more;
       }
     } catch (error) {
-      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+      if (!isNotThere(error)) throw error;
       return;
     }
     const tookMs = performance.now() - beganAt;

@@ -5,7 +5,15 @@ import { type AnsweredFile, answeredRange } from '../../driver-contract/answered
 import { boundedBody, drain, readThumbnail, requireAllSent } from '../../driver-contract/answers.ts';
 import type { Trail } from '../../driver-contract/open-context.ts';
 import type { CallOptions, Hashes, LinkClient } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isNoStorage, largeThumbnail, saidOfPart, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import {
+  badAnswer,
+  isNoStorage,
+  isNotThere,
+  largeThumbnail,
+  saidOfPart,
+  storageError,
+  throwIfAborted,
+} from '../../driver-contract/storage-error.ts';
 import type { SameApiSettings } from './config.ts';
 import { type RemoteDetail, type RemoteEntry, readDetail, readEntry } from './entries.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
@@ -121,7 +129,7 @@ export class GatewayClient {
     try {
       return await this.get(path, { signal }, client);
     } catch (error) {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
+      if (isNotThere(error)) return undefined;
       throw error;
     }
   }

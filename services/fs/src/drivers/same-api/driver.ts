@@ -1,18 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createGate, withoutEnd } from '@wharf/pace';
-import {
-  baseName,
-  childPath,
-  type EntryName,
-  isEntryName,
-  isWithin,
-  MOUNT_ROOT,
-  type MountPath,
-  nameAt,
-  parentPath,
-  pathSegments,
-} from '@wharf/paths';
+import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { drain, emptyContent, openEndContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
@@ -20,7 +9,7 @@ import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
 import { findRenamed, findReplaced, removeReally } from '../../driver-contract/really-renamed.ts';
-import { requireListed } from '../../driver-contract/require-listed.ts';
+import { nearestFolder, requireListed } from '../../driver-contract/require-listed.ts';
 import type {
   BeforePublish,
   ByteRange,
@@ -37,7 +26,16 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, isNoStorage, Lost, rootIsGone, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import {
+  badAnswer,
+  isAway,
+  isNoStorage,
+  isNotThere,
+  Lost,
+  rootIsGone,
+  storageError,
+  throwIfAborted,
+} from '../../driver-contract/storage-error.ts';
 import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
@@ -566,26 +564,14 @@ export class SameApiDriver implements StorageDriver {
     try {
       return await this.#client.get(path, call);
     } catch (error) {
-      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+      if (!isNotThere(error)) throw error;
       await this.#requireRoot(call);
       // A folder that mounts alone make has no storage either, and is there.
       if (isNoStorage(error) && (await this.#client.find(parentPath(path), call)) === undefined) throw noStorage();
-      await requireListed(this.#isEmpty(await this.#nearestFolder(path, call), call), call.signal);
+      const isFolder = async (above: MountPath) => (await this.#client.find(above, call))?.isDirectory === true;
+      await requireListed(this.#isEmpty(await nearestFolder(path, isFolder), call), call.signal);
       throw storageError('ENTRY_NOT_FOUND', error);
     }
-  }
-
-  /** The lowest folder on the way to something that is there. It may be a thousand levels above. */
-  async #nearestFolder(path: MountPath, call: CallOptions): Promise<MountPath> {
-    const segments = pathSegments(path);
-    const above = (count: number) => `/${segments.slice(0, count).join('/')}` as MountPath;
-    let [there, most] = [0, segments.length - 1];
-    while (there < most) {
-      const middle = Math.ceil((there + most) / 2);
-      if ((await this.#client.find(above(middle), call))?.isDirectory) there = middle;
-      else most = middle - 1;
-    }
-    return above(there);
   }
 
   /**

@@ -19,7 +19,7 @@ import { type ListingRoom, listedBytes } from '../../driver-contract/listing-roo
 import { listInTurn, longNamesOf } from '../../driver-contract/long-listings.ts';
 import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isNotThere, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { StrmSettings } from './config.ts';
 import { KnownFolders } from './known-folders.ts';
 import { decidersOf, isShown, type Shown, shownNames } from './shown-names.ts';
@@ -217,7 +217,7 @@ class StrmDriver implements StorageDriver {
       const now = await place.driver.stat(this.#below(folder, entry.name), options);
       return now.isDirectory === entry.isDirectory ? now : undefined;
     } catch (error) {
-      if (isMissing(error)) return undefined;
+      if (isNotThere(error)) return undefined;
       throw error;
     }
   }
@@ -227,7 +227,7 @@ class StrmDriver implements StorageDriver {
       try {
         return { place, entry: await place.driver.stat(this.#inside(path), options) };
       } catch (error) {
-        if (!isMissing(error)) throw error;
+        if (!isNotThere(error)) throw error;
       }
     }
     return undefined;
@@ -302,7 +302,7 @@ class StrmDriver implements StorageDriver {
           how.onAnew?.();
           return this.#sourcesIn(folder, rest, how);
         }
-        if (!isMissing(error)) throw error;
+        if (!isNotThere(error)) throw error;
         if (AppError.is(error, 'NOT_A_DIRECTORY')) failure = error;
       }
     }
@@ -358,8 +358,4 @@ function folderNamed(name: EntryName): Entry {
 
 function isStrmName(name: string): boolean {
   return name.toLowerCase().endsWith('.strm');
-}
-
-function isMissing(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

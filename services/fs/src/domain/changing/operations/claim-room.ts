@@ -1,8 +1,8 @@
-import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
 import { EntryMap } from '../../../driver-contract/entry-map.ts';
 import { supports } from '../../../driver-contract/storage-driver.ts';
+import { isNotThere } from '../../../driver-contract/storage-error.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -118,7 +118,7 @@ async function bytesOfTree(
       if (!entry.isDirectory && !entry.isLink) bytes += entry.sizeBytes ?? 0;
     }
   } catch (error) {
-    if (!isNoFolder(error)) throw error;
+    if (!isNotThere(error)) throw error;
   }
   return bytes;
 }
@@ -137,11 +137,7 @@ async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnTyp
   try {
     return await everythingIn(operation, folder, { seesAll: true });
   } catch (error) {
-    if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [], bytes: 0 };
+    if (isNotThere(error)) return { entries: new EntryMap(), mounted: [], bytes: 0 };
     throw error;
   }
-}
-
-function isNoFolder(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, isWithin, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
-import { storageError } from '../../../driver-contract/storage-error.ts';
+import { isNotThere, storageError } from '../../../driver-contract/storage-error.ts';
 import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
@@ -102,7 +102,7 @@ async function isFull({ driver, path }: Place, call: OwnCall): Promise<boolean> 
     for await (const _ of driver.list(path, call)) return true;
   } catch (error) {
     // A file is replaced, or refused, as any other.
-    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    if (!isNotThere(error)) throw error;
   }
   return false;
 }

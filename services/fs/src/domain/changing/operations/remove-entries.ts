@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { nameAt, parentPath, type VirtualPath } from '@wharf/paths';
 import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
-import { storageError } from '../../../driver-contract/storage-error.ts';
+import { isNotThere, storageError } from '../../../driver-contract/storage-error.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -152,7 +152,7 @@ async function removeEmpty(operation: Operation, now: RightsOfNow, doomed: reado
     const { driver, path } = await open(one.located);
     // A kept listing would not do: another one may have the name since.
     const entry = await driver.stat(path, callOf(current)).catch((error: unknown) => {
-      if (!isGone(error)) throw error;
+      if (!isNotThere(error)) throw error;
       return undefined;
     });
     if (entry && !entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
@@ -194,7 +194,7 @@ async function beginRemovals(operation: Operation, rights: RightsOfNow, left: re
         const answer = answers[index];
         if (typeof answer === 'string') queued.push({ ...one, begun: answer });
         else if (AppError.is(answer, 'UNSUPPORTED_OPERATION')) now.push(one);
-        else if (answer !== undefined && !isGone(answer)) failure ??= answer;
+        else if (answer !== undefined && !isNotThere(answer)) failure ??= answer;
       }
     }
     if (queued.length > 0) await queue(queued);
@@ -264,7 +264,7 @@ export async function removeOne(
     else changes.entryChanged(path);
     await snapshot.quotas.freed(actor);
     if (isLeft) return false;
-    if (!isGone(error)) throw error;
+    if (!isNotThere(error)) throw error;
     return true;
   }
   // Something else may have the name by now.
@@ -272,8 +272,4 @@ export async function removeOne(
   else changes.entryBecame({ path, driver, entry: undefined, since });
   await snapshot.quotas.freed(actor);
   return true;
-}
-
-function isGone(error: unknown): boolean {
-  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }
