@@ -9,7 +9,7 @@ export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, ensureDocumentDbImage, startDocumentDb } from './document-db.ts';
 export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';
 export { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-export { type FoldingDisk, mountFoldingDisk } from './folding-disk.ts';
+export { mountFoldingDisk, mountShortNamesDisk, type NtfsDisk } from './folding-disk.ts';
 export { freePort } from './free-port.ts';
 export { type FtpServer, type FtpServerOptions, startFtpServer } from './ftp-server.ts';
 export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';

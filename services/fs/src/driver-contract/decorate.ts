@@ -3,6 +3,7 @@ import type { StorageDriver } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
 import { type OfOthers, type StorageLimits, withLimits } from './with-limits.ts';
+import { withListedNames } from './with-listed-names.ts';
 import { type LoneNames, withLoneRemovals } from './with-lone-removals.ts';
 import { withPresentRoot } from './with-present-root.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
@@ -44,7 +45,7 @@ export function decorate(
     );
   }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
-  const bounded = withPresentRoot(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES));
+  const bounded = withListedNames(withPresentRoot(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES)));
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
   // What gets a name waits for a removal around the deadlines, which are the storage's, and within the lanes, so that the removal has its turn by then.
   return withTraits(withLimits(withLoneRemovals(bounded, names), limits), spoolFolder);

@@ -1,6 +1,6 @@
 import { chmod, mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
-import { type FoldingDisk, isAvailable, makeTempDir, mountFoldingDisk, startSshServer } from '@wharf/harness';
+import { isAvailable, makeTempDir, mountFoldingDisk, type NtfsDisk, startSshServer } from '@wharf/harness';
 import { afterAll, onTestFinished } from 'vitest';
 import { type DriverDefinition, defineDriver } from '../../src/driver-contract/define-driver.ts';
 import { localConfigSchema, localSettings } from '../../src/drivers/local/config.ts';
@@ -62,7 +62,7 @@ export async function foldingServers(): Promise<readonly Folding[]> {
   return [{ ...realDisk(disk), title: 'OpenSSH on lowntfs-3g', driver: sftpDriver, items: itemsOf(server) }];
 }
 
-function realDisk(disk: FoldingDisk): Folding {
+function realDisk(disk: NtfsDisk): Folding {
   return {
     title: 'lowntfs-3g, which lists names in lower case',
     driver: localDriver,

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { systemCodeOf } from '@wharf/errors';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
+import { hasDoubtfulName, isDoubtfulName } from '../../driver-contract/doubtful-names.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
 import { isAbsence } from './errors.ts';
@@ -32,8 +33,8 @@ export interface HeldFolder {
  *
  * On Linux each place is opened first, then the system is asked where it really is, and everything happens through the handle: exchanging a
  * folder for a link between check and use changes nothing. Elsewhere the real path is compared before and after, which leaves a gap.
- * Where the disk folds names (`guardSpelling`), a path leads somewhere only when each segment is spelled as its folder lists it, so that an entry
- * has one path and rules on paths hold. What the system says of where a handle is may be spelled as it was asked for, so it tells nothing.
+ * Where the disk folds names (`guardSpelling`), and for names by which some disks find what they list otherwise, a path leads somewhere only when each such
+ * segment is spelled as its folder lists it, so that an entry has one path and rules on paths hold. What the system says of where a handle is may be spelled as it was asked for, so it tells nothing.
  *
  * All calls block: they belong on a worker thread. Errors are those of the system, or AppError.
  */
@@ -41,7 +42,8 @@ export class ConfinedRoot {
   /** Absolute and free of links. */
   readonly rootPath: string;
   readonly #hasHandles: boolean;
-  #names: SpelledNames | undefined;
+  readonly #names = new SpelledNames();
+  #folds = false;
 
   constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS) {
     this.rootPath = rootPath;
@@ -50,11 +52,16 @@ export class ConfinedRoot {
 
   /** From now on other spellings of a name are not there. */
   guardSpelling(): void {
-    this.#names ??= new SpelledNames();
+    this.#folds = true;
   }
 
   get folds(): boolean {
-    return this.#names !== undefined;
+    return this.#folds;
+  }
+
+  /** Whether an entry is there by this name only if its folder lists it. */
+  isGuarded(name: string): boolean {
+    return this.#folds || isDoubtfulName(name);
   }
 
   /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR */
@@ -75,15 +82,22 @@ export class ConfinedRoot {
     return { folder: this.holdFolder(parentPath(entry)), name };
   }
 
-  /** Whether the name leads to an entry of the folder that is spelled otherwise. */
+  /** Whether the name leads to an entry that the folder spells otherwise, or does not list. */
   isOtherSpelling(folder: HeldFolder, name: string): boolean {
-    if (this.#names === undefined || fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false }) === undefined) return false;
+    if (!this.isGuarded(name) || fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false }) === undefined) return false;
     return this.#names.absentIn(folder, [name]).length > 0;
   }
 
-  /** Places in `names` of those that are spelled otherwise, or are not there. None where names do not fold. */
+  /** Places in `names` of those that are guarded, and spelled otherwise or not there. */
   otherSpellings(folder: HeldFolder, names: readonly string[]): readonly number[] {
-    return this.#names?.absentIn(folder, names) ?? [];
+    if (this.#folds) return this.#names.absentIn(folder, names);
+    const places = names.flatMap((name, place) => (isDoubtfulName(name) ? [place] : []));
+    if (places.length === 0) return places;
+    const absent = this.#names.absentIn(
+      folder,
+      names.filter((name) => isDoubtfulName(name)),
+    );
+    return absent.map((index) => places[index] ?? 0);
   }
 
   /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
@@ -159,7 +173,7 @@ export class ConfinedRoot {
   /** What is missing passes: the system says so. @throws ENOENT when a segment is spelled otherwise, for by that name nothing is there */
   #checkSpelling(entry: MountPath): void {
     const name = baseName(entry);
-    if (this.#names === undefined || name === undefined) return;
+    if (name === undefined || (!this.#folds && !hasDoubtfulName(entry))) return;
     const folder = this.holdFolder(parentPath(entry));
     try {
       if (this.isOtherSpelling(folder, name)) throw Object.assign(new Error('the entry is spelled otherwise'), { code: 'ENOENT' });

@@ -336,21 +336,21 @@ export class DiskWrites {
   }
 
   /**
-   * Where names fold: that an entry can be made, or is there, in just this spelling.
+   * Of a name that is guarded: that an entry can be made, or is there, in just this spelling.
    *
    * @param itself an entry of the same folder that may get this spelling
    * @throws ENTRY_EXISTS for another spelling of what is there | INVALID_ARGUMENT for a name that the disk would spell otherwise
    */
   async checkFree(folder: HeldFolder, path: MountPath, itself?: fs.Stats): Promise<void> {
-    if (!this.#root.folds) return;
     const name = baseName(path) ?? '';
+    if (!this.#root.isGuarded(name)) return;
     const existing = fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false });
     if (existing !== undefined) {
       if (!this.#root.isOtherSpelling(folder, name)) return;
       const isItself = existing.ino === itself?.ino && existing.dev === itself.dev && (existing.nlink === 1 || existing.isDirectory());
       if (!isItself) throw storageError('ENTRY_EXISTS');
     }
-    if (!(await isKeptName(this.#temp, folder, parentPath(path), name))) throw storageError('INVALID_ARGUMENT');
+    if (this.#root.folds && !(await isKeptName(this.#temp, folder, parentPath(path), name))) throw storageError('INVALID_ARGUMENT');
   }
 
   /** Makes a folder and what is missing above it, each durable. */

@@ -1,0 +1,27 @@
+/**
+ * Names under which disks and servers find what their folders list under another name, or do not list at all. By such a name an entry would have a second path,
+ * for which no rule was made.
+ */
+const DOUBTFUL = [
+  // `SECRET~1`, `LONGNA~1.TXT`, `S3QVGJ~3`: what NTFS, FAT and Samba call entries whose names are no 8.3.
+  /^(?=.{2,12}$)[^.]{0,7}~[^.]{0,7}(?:\.[^.]{0,3})?$/,
+  // `$MFT`, `$Extend`: files of NTFS itself, in which all names are, and the content of small files.
+  /^\$/,
+  // Snapshots that ZFS, CephFS, Gluster, Isilon, NetApp and Windows have in folders that do not list them.
+  /^(?:\.zfs|\.snap|\.snaps|\.snapshot|\.ckpt|~snapshot|@gmt-.*)$/i,
+  // `plan.txt::$DATA`: streams of NTFS.
+  /:/,
+];
+
+/** No path without one of these has such a name. */
+const HINT = /[~:]|\/[$@.]/;
+
+/** Whether an entry of this name is there only if its folder lists it. */
+export function isDoubtfulName(name: string): boolean {
+  return DOUBTFUL.some((form) => form.test(name));
+}
+
+/** Whether there is one on this path. */
+export function hasDoubtfulName(path: string): boolean {
+  return HINT.test(path) && path.split('/').some(isDoubtfulName);
+}
