@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { refusalOf } from '../../domain/testing/refusal.ts';
 import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { FtpSession } from './client.ts';
 import { KeptEntries, readFolder } from './folder.ts';
@@ -53,10 +52,11 @@ describe('by TLS', () => {
     expect(await namesOf([10_000, 15_000, 15_000])).toEqual([15_000, 3]);
   });
 
-  it('of listings of several lengths one counts that none was longer than', async () => {
+  it('of several lengths that a folder has the longest counts, of a long folder the last that was kept', async () => {
     expect(await namesOf([2, 1, 2])).toEqual([2, 3]);
     expect(await namesOf([5, 4, 3, 2, 1])).toEqual([5, 5]);
     expect(await namesOf([1, 2, 3, 4, 5])).toEqual([5, 5]);
-    expect((await refusalOf(namesOf([1, 3, 2, 1, 2])))[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(await namesOf([1, 3, 2, 1, 2])).toEqual([3, 5]);
+    expect(await namesOf([11_001, 11_003, 11_002, 11_001, 11_002])).toEqual([11_002, 5]);
   });
 });

@@ -15,6 +15,8 @@ import type { FtpSettings } from './settings.ts';
 /** The largest folder in use has less; a line of one entry too. */
 const MAX_LISTING_BYTES = 96 * 1024 * 1024;
 const MAX_LINE_BYTES = 64 * 1024;
+/** A listing of no more is kept beside another one: of that size they do not count in the room for listings. */
+const MAX_BYTES_BESIDE = 256 * 1024;
 /** So often a folder is listed at most. */
 const MAX_LISTINGS = 5;
 
@@ -87,29 +89,37 @@ export async function readFolder<Keeper extends Kept>(
   let held = await list(begin);
   if (!settings.tls) return held.kept;
   // Servers send lines as records of TLS, so a listing that is cut off may end with a whole line, and Node does not tell that end from the right one: it
-  // counts once it came twice. Of a folder that grows all the time the last one does.
+  // counts once it came twice. Of a folder that changes all the time the longest does, of a long one the last that was kept.
   let longest = held.bytes;
   for (let tries = 1; tries < MAX_LISTINGS; tries += 1) {
-    let bytes: number;
-    if (held.bytes === longest) {
-      // Two that are kept at a time would take twice the room.
-      const again = await list(() => NOTHING_KEPT).catch((error: unknown) => {
+    const again = async <Other extends Kept>(beginOther: () => Other): Promise<Listed<Other>> => {
+      try {
+        return await list(beginOther);
+      } catch (error) {
         held.kept.leave();
         throw error;
-      });
-      bytes = again.bytes;
+      }
+    };
+    let bytes: number;
+    if (held.bytes <= MAX_BYTES_BESIDE) {
+      const other = await again(begin);
+      bytes = other.bytes;
+      const [longer, shorter] = bytes > held.bytes ? [other, held] : [held, other];
+      shorter.kept.leave();
+      held = longer;
+    } else if (held.bytes === longest) {
+      // Two that are kept at a time would take twice the room.
+      bytes = (await again(() => NOTHING_KEPT)).bytes;
     } else {
       // The one that was longer is kept the next time.
       held.kept.leave();
       held = await list(begin);
       bytes = held.bytes;
     }
-    if (bytes === longest) return held.kept;
+    if (bytes === longest) break;
     longest = Math.max(longest, bytes);
   }
-  if (held.bytes === longest) return held.kept;
-  held.kept.leave();
-  throw storageError('STORAGE_UNAVAILABLE', new Error('each listing has another length'));
+  return held.kept;
 }
 
 /** What is listed to see how long it is. */
