@@ -397,8 +397,7 @@ export class RcloneDriver implements StorageDriver {
     return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#root.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
-      if (there === undefined) await this.#ensureFolder(path, call);
-      return this.#toEntry(nameAt(path), there ?? (await this.#get(path, call)));
+      return this.#toEntry(nameAt(path), there ?? (await this.#ensureFolder(path, call, true)) ?? (await this.#get(path, call)));
     });
   }
 
@@ -613,22 +612,31 @@ export class RcloneDriver implements StorageDriver {
     this.#root.know(path);
   }
 
-  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
-  async #ensureFolder(path: MountPath, call: Call): Promise<void> {
-    if (path === MOUNT_ROOT) return this.#root.checkRoot(call);
-    if (this.#root.isKnownFolder(path)) return;
+  /**
+   * Makes a folder with those above it, as far as they are missing.
+   *
+   * @param isMissing it was looked for. @returns what was seen of it. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise)
+   */
+  async #ensureFolder(path: MountPath, call: Call, isMissing = false): Promise<RemoteEntry | undefined> {
+    if (path === MOUNT_ROOT) await this.#root.checkRoot(call);
+    if (path === MOUNT_ROOT || (!isMissing && this.#root.isKnownFolder(path))) return undefined;
     // It is there most often, and then a look for a free name would list all that is in it.
-    const there = (await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
+    const there = (isMissing ? undefined : await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
-    if (there === undefined) {
-      await this.#ensureFolder(parentPath(path), call);
-      await call.stillWanted();
-      await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
-        // Somebody else may have been faster.
-        if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;
-      });
-    }
+    const folder = there ?? (await this.#makeFolder(path, call));
     this.#root.know(path);
+    return folder;
+  }
+
+  /** @returns and throws as `findMade` */
+  async #makeFolder(path: MountPath, call: Call): Promise<RemoteEntry | undefined> {
+    await this.#ensureFolder(parentPath(path), call);
+    await call.stillWanted();
+    await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
+      // Somebody else may have been faster.
+      if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;
+    });
+    return this.#root.findMade(path, call);
   }
 
   #isPlaceholder(name: string): boolean {

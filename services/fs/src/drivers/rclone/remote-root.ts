@@ -202,10 +202,21 @@ export class RemoteRoot {
   /** Whether something has a name that is not listed. */
   async #answers(path: MountPath, call: CallOptions): Promise<boolean> {
     const place = this.place(path);
-    // A link to a folder is found by no look for its name.
-    return (
-      (await this.#client.find(place, call)) !== undefined || (this.#names.followsLinks && (await isFolder(this.#client, place, call)))
-    );
+    // A folder is looked for in the list of its parent, which has neither links nor other spellings.
+    return (await this.#client.find(place, call)) !== undefined || (await isFolder(this.#client, place, call));
+  }
+
+  /**
+   * A folder that the server says is made: of two who make one in two spellings at once it says so to both.
+   *
+   * @returns undefined where a path tells by itself that it is there. @throws AppError ENTRY_EXISTS (spelled otherwise) | ENTRY_NOT_FOUND | NOT_A_DIRECTORY
+   */
+  async findMade(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
+    if (!this.#goesByLists) return undefined;
+    const made = (await this.find(path, call)) ?? (await this.findAny(path, call));
+    if (made === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (!made.isFolder) throw storageError('NOT_A_DIRECTORY');
+    return made;
   }
 
   /** Whether a folder is there in just this spelling; always true where a path tells that by itself. */
