@@ -37,8 +37,8 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('o
     await chown(folder, uid, uid);
   }
 
-  async function madeFile(file: string): Promise<void> {
-    await writeFile(file, 'theirs');
+  async function madeFile(file: string, text = 'theirs'): Promise<void> {
+    await writeFile(file, text);
     await chown(file, uid, uid);
   }
 
@@ -118,6 +118,28 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('o
       await refuses('ENTRY_EXISTS', driver.rename(at('/file'), at(`/${other}`), { overwrite }));
     }
     expect(await readFile(join(folder, listed), 'utf8')).toBe('theirs');
+  });
+
+  // README and readme on a disk that tells them apart; and letters that the server tells apart, and JavaScript does not.
+  it.each([
+    ['README', 'readme'],
+    ['\u212A', 'k'],
+  ])('two files whose names differ by case alone stay two: %s is not renamed over %s unless it is to be', async (one, other) => {
+    const { driver, folder } = await opened();
+    for (const name of [one, other]) await madeFile(join(folder, name), name);
+    await refuses('ENTRY_EXISTS', driver.rename(at(`/${one}`), at(`/${other}`), { overwrite: false }));
+    for (const name of [one, other]) expect(await readFile(join(folder, name), 'utf8')).toBe(name);
+    await driver.rename(at(`/${one}`), at(`/${other}`), { overwrite: true });
+    expect(await readdir(folder)).toEqual([other]);
+    expect(await readFile(join(folder, other), 'utf8')).toBe(one);
+  });
+
+  it.each([true, false])('a name in a third spelling is not given to one of them: overwrite %s', async (overwrite) => {
+    const { driver, folder } = await opened();
+    for (const name of ['Readme', 'README']) await madeFile(join(folder, name), name);
+    await refuses('ENTRY_EXISTS', driver.rename(at('/Readme'), at('/readme'), { overwrite }));
+    expect((await readdir(folder)).sort()).toEqual(['README', 'Readme']);
+    for (const name of ['Readme', 'README']) expect(await readFile(join(folder, name), 'utf8')).toBe(name);
   });
 
   it('beside many others a new folder lists what it is in twice at most, and a new file in a known one not at all', async () => {

@@ -449,7 +449,7 @@ export class RcloneDriver implements StorageDriver {
         if (source.isFolder && !this.#features.movesFolders) throw storageError('UNSUPPORTED_OPERATION');
         await this.#checkFolder(parentPath(to), call);
         if (from === to) return this.#toEntry(nameAt(to), source);
-        const isRespelled = this.#root.isRespelled(from, to);
+        const isRespelled = await this.#root.isRespelled(from, to, call);
         const there = isRespelled ? undefined : await this.#root.findAny(to, call);
         if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
         if (there && source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
@@ -567,6 +567,8 @@ export class RcloneDriver implements StorageDriver {
         from,
         async (aside) => {
           await moveSurely(this.#client, source, aside, isFolder);
+          // rclone would remove what answers to the name now.
+          if (!isFolder && (await this.#client.findFile(target, {}))) throw storageError('ENTRY_EXISTS');
           await moveSurely(this.#client, aside, target, isFolder, true);
         },
         { isRespelled: true },

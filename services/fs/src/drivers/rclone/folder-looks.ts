@@ -7,8 +7,8 @@ import type { RemoteEntry } from './client.ts';
 export interface FoundName {
   /** What has it in just this spelling. */
   itself: RemoteEntry | undefined;
-  /** Something has it, in this or another spelling. */
-  isTaken: boolean;
+  /** How many have it in another spelling. */
+  others: number;
 }
 
 /** A listing that has not begun, and what is wanted of it. */
@@ -44,8 +44,8 @@ export function createFolderLooks(
       look.folder,
       (entry) => {
         for (const [name, found] of wanted.get(keyOf(entry.name)) ?? []) {
-          found.isTaken = true;
           if (entry.name === name) found.itself = entry;
+          else found.others += 1;
         }
       },
       signal,
@@ -63,7 +63,7 @@ export function createFolderLooks(
     const [folder, name] = [parentPath(path), nameAt(path)];
     const look = next.get(folder) ?? { folder, wanted: new Map<string, FoundName>() };
     next.set(folder, look);
-    const found = look.wanted.get(name) ?? { itself: undefined, isTaken: false };
+    const found = look.wanted.get(name) ?? { itself: undefined, others: 0 };
     look.wanted.set(name, found);
     await share(look, signal, (whileWaited) => run(look, whileWaited));
     return found;

@@ -176,8 +176,8 @@ export class RemoteRoot {
       await this.findAny(parentPath(path), call);
       return undefined;
     }
-    const { itself, isTaken } = await this.#lookFor(path, call.signal);
-    if (itself !== undefined || (!isTaken && !(await this.#answers(path, call)))) return itself;
+    const { itself, others } = await this.#lookFor(path, call.signal);
+    if (itself !== undefined || (others === 0 && !(await this.#answers(path, call)))) return itself;
     // It may have been made since.
     const again = await this.#lookFor(path, call.signal);
     if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
@@ -229,10 +229,16 @@ export class RemoteRoot {
     return isThere;
   }
 
-  /** Whether two paths are one entry to the server, written otherwise. */
-  isRespelled(one: MountPath, other: MountPath): boolean {
+  /**
+   * Whether a name is another spelling of an entry's own, and of no other: a disk below the server may have several that differ by their spelling alone.
+   *
+   * @param one is there
+   */
+  async isRespelled(one: MountPath, other: MountPath, { signal }: CallOptions): Promise<boolean> {
     const isOtherCase = !this.#names.caseSensitive && one !== other && one.toLowerCase() === other.toLowerCase();
-    return isOtherCase && parentPath(one) === parentPath(other);
+    if (!isOtherCase || parentPath(one) !== parentPath(other)) return false;
+    const { itself, others } = await this.#lookFor(other, signal);
+    return itself === undefined && others === 1;
   }
 
   isKnownFolder(path: MountPath): boolean {
