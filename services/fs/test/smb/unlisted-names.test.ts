@@ -124,14 +124,38 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('o
   it.each([
     ['README', 'readme'],
     ['\u212A', 'k'],
-  ])('two files whose names differ by case alone stay two: %s is not renamed over %s unless it is to be', async (one, other) => {
+    ['Νόμος', 'Νόμοσ'],
+  ])('two files whose names differ by case alone stay two, whatever is to get one of the names: %s and %s', async (one, other) => {
     const { driver, folder } = await opened();
     for (const name of [one, other]) await madeFile(join(folder, name), name);
-    await refuses('ENTRY_EXISTS', driver.rename(at(`/${one}`), at(`/${other}`), { overwrite: false }));
+    await put(driver, '/ours', 'ours');
+    for (const [name, third] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      for (const overwrite of [false, true]) {
+        await refuses('ENTRY_EXISTS', put(driver, `/${name}`, 'ours', { overwrite }));
+        for (const from of ['ours', third]) await refuses('ENTRY_EXISTS', driver.rename(at(`/${from}`), at(`/${name}`), { overwrite }));
+      }
+    }
+    expect((await namesIn(driver, '/')).sort()).toEqual([one, other, 'ours'].sort());
     for (const name of [one, other]) expect(await readFile(join(folder, name), 'utf8')).toBe(name);
-    await driver.rename(at(`/${one}`), at(`/${other}`), { overwrite: true });
+    for (const name of [one, other]) expect(await textOf(driver, `/${name}`)).toBe(name);
+    await driver.remove(at(`/${one}`), { recursive: false });
+    await driver.rename(at(`/${other}`), at('/free'), { overwrite: false });
+    expect((await readdir(folder)).sort()).toEqual(['free', 'ours']);
+    expect(await textOf(driver, '/free')).toBe(other);
+  });
+
+  it.each([
+    ['Νόμος', 'νόμοσ'],
+    ['readme', 'README'],
+  ])('a rename may change the spelling alone: %s to %s', async (one, other) => {
+    const { driver, folder } = await opened();
+    await put(driver, `/${one}`, 'ours');
+    await driver.rename(at(`/${one}`), at(`/${other}`), { overwrite: false });
     expect(await readdir(folder)).toEqual([other]);
-    expect(await readFile(join(folder, other), 'utf8')).toBe(one);
+    expect(await textOf(driver, `/${other}`)).toBe('ours');
   });
 
   it.each([true, false])('a name in a third spelling is not given to one of them: overwrite %s', async (overwrite) => {

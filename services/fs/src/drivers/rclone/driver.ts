@@ -39,6 +39,7 @@ import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
 import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
 import type { Emptiness } from './dav-emptiness.ts';
 import type { Features } from './features.ts';
+import { foldedName } from './folder-looks.ts';
 import { isFolder, probeNames } from './probe-names.ts';
 import { moveSurely, replaceFile, whenUnused } from './publish-file.ts';
 import { ownRcd } from './rcd.ts';
@@ -547,8 +548,10 @@ export class RcloneDriver implements StorageDriver {
       await place(isTaken);
       return true;
     } catch (error) {
-      if (this.#movesByRename && AppError.is(error, 'ENTRY_EXISTS')) return false;
-      throw error;
+      if (!this.#movesByRename || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
+      // What was listed is not what has the name.
+      this.#root.forget();
+      return false;
     }
   }
 
@@ -695,7 +698,7 @@ async function removeOurs(client: RcloneClient, place: string): Promise<void> {
 
 /** What is one name to some servers is changed by one call at a time. */
 function lockOf(path: MountPath): string {
-  return path.normalize('NFC').toLowerCase();
+  return foldedName(path.normalize('NFC'));
 }
 
 function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {

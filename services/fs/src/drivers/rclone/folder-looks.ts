@@ -19,6 +19,11 @@ interface Look {
 
 const NEVER = new AbortController().signal;
 
+/** What two spellings of a name have in common, where `A` is taken for `a`. There is one upper case of the two small sigmas. */
+export function foldedName(name: string): string {
+  return name.toLowerCase().replaceAll('ς', 'σ');
+}
+
 /**
  * What folders have under single names, where only their listings tell. A folder is listed once at a time: those who ask meanwhile share the next listing,
  * which begins after they asked.
@@ -38,7 +43,7 @@ export function createFolderLooks(
     if (next.get(look.folder) === look) next.delete(look.folder);
     if (signal.aborted) return;
     const isFolded = foldsCase();
-    const keyOf = (name: string) => (isFolded ? name.toLowerCase() : name);
+    const keyOf = (name: string) => (isFolded ? foldedName(name) : name);
     const wanted = Map.groupBy(look.wanted, ([name]) => keyOf(name));
     const listing = list(
       look.folder,
