@@ -12,6 +12,8 @@ import { makeTempDir } from './temp-dir.ts';
 export interface SambaOptions {
   /** Whether it tells `A` from `a`; default: it does not, as Windows. */
   readonly isCaseSensitive?: boolean;
+  /** Whether each long name has a short one (8.3) besides, which no listing of ours shows; default: not so. Samba does it as it comes. */
+  readonly hasShortNames?: boolean;
 }
 
 /** Samba's smbd for one user that exists only inside of it, with one share. */
@@ -45,7 +47,7 @@ exec "$1" --foreground --no-process-group --configfile="$PWD/conf"
 `;
 
 /** Starts it on a free port of 127.0.0.1. Only root can. */
-export async function startSamba({ isCaseSensitive = false }: SambaOptions = {}): Promise<SambaServer | Missing> {
+export async function startSamba({ isCaseSensitive = false, hasShortNames = false }: SambaOptions = {}): Promise<SambaServer | Missing> {
   if (process.getuid?.() !== 0) return { missing: 'only root can start a smbd that lets another user in' };
   const program = await ensureCommand('smbd', 'samba');
   if (isMissing(program)) return program;
@@ -59,7 +61,7 @@ export async function startSamba({ isCaseSensitive = false }: SambaOptions = {})
   const password = await makeAccount(at, folder);
   await writeFile(at('password'), password, { mode: 0o600 });
   const start = async (free: number) => {
-    await writeFile(at('conf'), configOf(at, free, isCaseSensitive));
+    await writeFile(at('conf'), configOf(at, free, { isCaseSensitive, hasShortNames }));
     return startConfined({
       name: 'smbd',
       command: 'sh',
@@ -86,7 +88,7 @@ export async function startSamba({ isCaseSensitive = false }: SambaOptions = {})
 }
 
 /** smb.conf(5). */
-function configOf(at: (name: string) => string, port: number, isCaseSensitive: boolean): string {
+function configOf(at: (name: string) => string, port: number, { isCaseSensitive, hasShortNames }: Required<SambaOptions>): string {
   const folders = ['private dir', 'lock directory', 'state directory', 'cache directory', 'pid directory', 'ncalrpc dir'];
   return `[global]
 server role = standalone server
@@ -107,7 +109,7 @@ dns proxy = no
 path = ${at('files')}
 read only = no
 hide dot files = no
-mangled names = no
+mangled names = ${hasShortNames ? 'illegal' : 'no'}
 map archive = no
 store dos attributes = no
 case sensitive = ${isCaseSensitive ? 'yes' : 'auto'}

@@ -39,6 +39,7 @@ import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
 import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
 import type { Emptiness } from './dav-emptiness.ts';
 import type { Features } from './features.ts';
+import { foldedName } from './folder-looks.ts';
 import { isFolder, probeNames } from './probe-names.ts';
 import { moveSurely, replaceFile, whenUnused } from './publish-file.ts';
 import { ownRcd } from './rcd.ts';
@@ -397,8 +398,7 @@ export class RcloneDriver implements StorageDriver {
     return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#root.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
-      if (there === undefined) await this.#ensureFolder(path, call);
-      return this.#toEntry(nameAt(path), there ?? (await this.#get(path, call)));
+      return this.#toEntry(nameAt(path), there ?? (await this.#ensureFolder(path, call, true)) ?? (await this.#get(path, call)));
     });
   }
 
@@ -450,7 +450,7 @@ export class RcloneDriver implements StorageDriver {
         if (source.isFolder && !this.#features.movesFolders) throw storageError('UNSUPPORTED_OPERATION');
         await this.#checkFolder(parentPath(to), call);
         if (from === to) return this.#toEntry(nameAt(to), source);
-        const isRespelled = this.#root.isRespelled(from, to);
+        const isRespelled = await this.#root.isRespelled(from, to, call);
         const there = isRespelled ? undefined : await this.#root.findAny(to, call);
         if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
         if (there && source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
@@ -548,8 +548,10 @@ export class RcloneDriver implements StorageDriver {
       await place(isTaken);
       return true;
     } catch (error) {
-      if (this.#movesByRename && AppError.is(error, 'ENTRY_EXISTS')) return false;
-      throw error;
+      if (!this.#movesByRename || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
+      // What was listed is not what has the name.
+      this.#root.forget();
+      return false;
     }
   }
 
@@ -568,6 +570,8 @@ export class RcloneDriver implements StorageDriver {
         from,
         async (aside) => {
           await moveSurely(this.#client, source, aside, isFolder);
+          // rclone would remove what answers to the name now.
+          if (!isFolder && (await this.#client.findFile(target, {}))) throw storageError('ENTRY_EXISTS');
           await moveSurely(this.#client, aside, target, isFolder, true);
         },
         { isRespelled: true },
@@ -613,22 +617,31 @@ export class RcloneDriver implements StorageDriver {
     this.#root.know(path);
   }
 
-  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
-  async #ensureFolder(path: MountPath, call: Call): Promise<void> {
-    if (path === MOUNT_ROOT) return this.#root.checkRoot(call);
-    if (this.#root.isKnownFolder(path)) return;
+  /**
+   * Makes a folder with those above it, as far as they are missing.
+   *
+   * @param isMissing it was looked for. @returns what was seen of it. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise)
+   */
+  async #ensureFolder(path: MountPath, call: Call, isMissing = false): Promise<RemoteEntry | undefined> {
+    if (path === MOUNT_ROOT) await this.#root.checkRoot(call);
+    if (path === MOUNT_ROOT || (!isMissing && this.#root.isKnownFolder(path))) return undefined;
     // It is there most often, and then a look for a free name would list all that is in it.
-    const there = (await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
+    const there = (isMissing ? undefined : await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
-    if (there === undefined) {
-      await this.#ensureFolder(parentPath(path), call);
-      await call.stillWanted();
-      await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
-        // Somebody else may have been faster.
-        if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;
-      });
-    }
+    const folder = there ?? (await this.#makeFolder(path, call));
     this.#root.know(path);
+    return folder;
+  }
+
+  /** @returns and throws as `findMade` */
+  async #makeFolder(path: MountPath, call: Call): Promise<RemoteEntry | undefined> {
+    await this.#ensureFolder(parentPath(path), call);
+    await call.stillWanted();
+    await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
+      // Somebody else may have been faster.
+      if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;
+    });
+    return this.#root.findMade(path, call);
   }
 
   #isPlaceholder(name: string): boolean {
@@ -685,7 +698,7 @@ async function removeOurs(client: RcloneClient, place: string): Promise<void> {
 
 /** What is one name to some servers is changed by one call at a time. */
 function lockOf(path: MountPath): string {
-  return path.normalize('NFC').toLowerCase();
+  return foldedName(path.normalize('NFC'));
 }
 
 function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {

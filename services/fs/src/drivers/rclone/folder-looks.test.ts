@@ -28,14 +28,14 @@ it('is listed once more for all who ask while it is listed, and they see what wa
   const others = [...'abAc'].map((name) => lookFor(at(`/f/${name}`), undefined));
   names.push('b');
   begun[0]?.end();
-  expect(await first).toEqual({ itself: entry('a'), isTaken: true });
+  expect(await first).toEqual({ itself: entry('a'), others: 0 });
   await vi.waitFor(() => expect(begun).toHaveLength(2));
   begun[1]?.end();
   expect(await Promise.all(others)).toEqual([
-    { itself: entry('a'), isTaken: true },
-    { itself: entry('b'), isTaken: true },
-    { itself: undefined, isTaken: true },
-    { itself: undefined, isTaken: false },
+    { itself: entry('a'), others: 0 },
+    { itself: entry('b'), others: 0 },
+    { itself: undefined, others: 1 },
+    { itself: undefined, others: 0 },
   ]);
   expect(begun).toHaveLength(2);
 });
@@ -46,7 +46,7 @@ it('is taken by its own spelling alone where cases are told apart', async () => 
   begun[0]?.end();
   await vi.waitFor(() => expect(begun).toHaveLength(2));
   begun[1]?.end();
-  for (const look of looks) expect(await look).toEqual({ itself: undefined, isTaken: false });
+  for (const look of looks) expect(await look).toEqual({ itself: undefined, others: 0 });
 });
 
 it('is left alone when nobody waits for it any more, and asked again by the next', async () => {
@@ -60,7 +60,7 @@ it('is left alone when nobody waits for it any more, and asked again by the next
   const again = lookFor(at('/f/a'), undefined);
   await vi.waitFor(() => expect(begun).toHaveLength(2));
   begun[1]?.end();
-  expect(await again).toEqual({ itself: entry('a'), isTaken: true });
+  expect(await again).toEqual({ itself: entry('a'), others: 0 });
 });
 
 it('fails for those who asked for the listing that failed, and for no other', async () => {
@@ -70,5 +70,5 @@ it('fails for those who asked for the listing that failed, and for no other', as
   await expect(first).rejects.toThrow('away');
   await vi.waitFor(() => expect(begun).toHaveLength(2));
   begun[1]?.end();
-  expect(await second).toMatchObject({ isTaken: true });
+  expect(await second).toMatchObject({ itself: entry('a') });
 });

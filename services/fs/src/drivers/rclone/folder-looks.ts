@@ -7,8 +7,8 @@ import type { RemoteEntry } from './client.ts';
 export interface FoundName {
   /** What has it in just this spelling. */
   itself: RemoteEntry | undefined;
-  /** Something has it, in this or another spelling. */
-  isTaken: boolean;
+  /** How many have it in another spelling. */
+  others: number;
 }
 
 /** A listing that has not begun, and what is wanted of it. */
@@ -18,6 +18,11 @@ interface Look {
 }
 
 const NEVER = new AbortController().signal;
+
+/** What two spellings of a name have in common, where `A` is taken for `a`. There is one upper case of the two small sigmas. */
+export function foldedName(name: string): string {
+  return name.toLowerCase().replaceAll('ς', 'σ');
+}
 
 /**
  * What folders have under single names, where only their listings tell. A folder is listed once at a time: those who ask meanwhile share the next listing,
@@ -38,14 +43,14 @@ export function createFolderLooks(
     if (next.get(look.folder) === look) next.delete(look.folder);
     if (signal.aborted) return;
     const isFolded = foldsCase();
-    const keyOf = (name: string) => (isFolded ? name.toLowerCase() : name);
+    const keyOf = (name: string) => (isFolded ? foldedName(name) : name);
     const wanted = Map.groupBy(look.wanted, ([name]) => keyOf(name));
     const listing = list(
       look.folder,
       (entry) => {
         for (const [name, found] of wanted.get(keyOf(entry.name)) ?? []) {
-          found.isTaken = true;
           if (entry.name === name) found.itself = entry;
+          else found.others += 1;
         }
       },
       signal,
@@ -63,7 +68,7 @@ export function createFolderLooks(
     const [folder, name] = [parentPath(path), nameAt(path)];
     const look = next.get(folder) ?? { folder, wanted: new Map<string, FoundName>() };
     next.set(folder, look);
-    const found = look.wanted.get(name) ?? { itself: undefined, isTaken: false };
+    const found = look.wanted.get(name) ?? { itself: undefined, others: 0 };
     look.wanted.set(name, found);
     await share(look, signal, (whileWaited) => run(look, whileWaited));
     return found;

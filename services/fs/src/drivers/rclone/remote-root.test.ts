@@ -59,3 +59,20 @@ it.each([1, 2])('a walk lists a long folder not once more for each folder in it,
   expect(await root.isSpelled(`/d0${below}` as MountPath, {})).toBe(true);
   expect(asked).toContain('root');
 });
+
+it('a folder that was made in another spelling in the same moment is not taken for one that is there', async () => {
+  const listed: RemoteEntry = { name: 'Secret Folder', isFolder: true, sizeBytes: undefined, modifiedAt: new Date(0) };
+  // The server says of both spellings that they are there.
+  const client = {
+    async *list(place: string) {
+      if (place === 'root') yield listed;
+    },
+    find: async () => undefined,
+    findFile: async () => undefined,
+  } as unknown as RcloneClient;
+  const root = new RemoteRoot(client, { root: 'root', space: undefined });
+  root.learn({ caseSensitive: false, folds: true, isBucket: false, followsLinks: false });
+  await expect(root.findMade('/SECRET~1' as MountPath, {})).rejects.toMatchObject({ code: 'ENTRY_EXISTS' });
+  expect(root.isKnownFolder('/SECRET~1' as MountPath)).toBe(false);
+  expect(await root.findMade('/Secret Folder' as MountPath, {})).toEqual(listed);
+});

@@ -8,7 +8,7 @@ import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { isNotThere, rootIsGone, storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
-import { createFolderLooks } from './folder-looks.ts';
+import { createFolderLooks, foldedName } from './folder-looks.ts';
 import { isFolder } from './probe-names.ts';
 
 /** How long a listing counts for how its names are spelled, from its beginning; one that takes long counts as long again, but not for longer. */
@@ -162,7 +162,7 @@ export class RemoteRoot {
   /**
    * The same for what is to be made or replaced.
    *
-   * @param file what answers to the name, in whatever spelling, where that is known. @throws AppError ENTRY_EXISTS: something has another spelling of it, or is not listed
+   * @param file what answers to the name, in whatever spelling, where that is known. @throws AppError ENTRY_EXISTS: something has another spelling of it (also where it is there itself), or is not listed
    */
   async findAny(path: MountPath, call: CallOptions, file?: RemoteEntry): Promise<RemoteEntry | undefined> {
     const name = baseName(path);
@@ -176,12 +176,15 @@ export class RemoteRoot {
       await this.findAny(parentPath(path), call);
       return undefined;
     }
-    const { itself, isTaken } = await this.#lookFor(path, call.signal);
-    if (itself !== undefined || (!isTaken && !(await this.#answers(path, call)))) return itself;
-    // It may have been made since.
-    const again = await this.#lookFor(path, call.signal);
-    if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
-    return again.itself;
+    let { itself, others } = await this.#lookFor(path, call.signal);
+    if (itself === undefined && others === 0) {
+      if (!(await this.#answers(path, call))) return undefined;
+      // It may have been made since.
+      ({ itself, others } = await this.#lookFor(path, call.signal));
+    }
+    // Once it steps aside for what replaces it, its name would lead to the other one.
+    if (itself === undefined || others > 0) throw storageError('ENTRY_EXISTS');
+    return itself;
   }
 
   /** The file that answers to a name, however it is spelled there: asked without a list of the folder around it. Undefined: nothing does. */
@@ -202,10 +205,21 @@ export class RemoteRoot {
   /** Whether something has a name that is not listed. */
   async #answers(path: MountPath, call: CallOptions): Promise<boolean> {
     const place = this.place(path);
-    // A link to a folder is found by no look for its name.
-    return (
-      (await this.#client.find(place, call)) !== undefined || (this.#names.followsLinks && (await isFolder(this.#client, place, call)))
-    );
+    // A folder is looked for in the list of its parent, which has neither links nor other spellings.
+    return (await this.#client.find(place, call)) !== undefined || (await isFolder(this.#client, place, call));
+  }
+
+  /**
+   * A folder that the server says is made: of two who make one in two spellings at once it says so to both.
+   *
+   * @returns undefined where a path tells by itself that it is there. @throws AppError ENTRY_EXISTS (spelled otherwise) | ENTRY_NOT_FOUND | NOT_A_DIRECTORY
+   */
+  async findMade(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
+    if (!this.#goesByLists) return undefined;
+    const made = (await this.find(path, call)) ?? (await this.findAny(path, call));
+    if (made === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (!made.isFolder) throw storageError('NOT_A_DIRECTORY');
+    return made;
   }
 
   /** Whether a folder is there in just this spelling; always true where a path tells that by itself. */
@@ -218,10 +232,16 @@ export class RemoteRoot {
     return isThere;
   }
 
-  /** Whether two paths are one entry to the server, written otherwise. */
-  isRespelled(one: MountPath, other: MountPath): boolean {
-    const isOtherCase = !this.#names.caseSensitive && one !== other && one.toLowerCase() === other.toLowerCase();
-    return isOtherCase && parentPath(one) === parentPath(other);
+  /**
+   * Whether a name is another spelling of an entry's own, and of no other: a disk below the server may have several that differ by their spelling alone.
+   *
+   * @param one is there
+   */
+  async isRespelled(one: MountPath, other: MountPath, { signal }: CallOptions): Promise<boolean> {
+    const isOtherCase = !this.#names.caseSensitive && one !== other && foldedName(one) === foldedName(other);
+    if (!isOtherCase || parentPath(one) !== parentPath(other)) return false;
+    const { itself, others } = await this.#lookFor(other, signal);
+    return itself === undefined && others === 1;
   }
 
   isKnownFolder(path: MountPath): boolean {
@@ -253,18 +273,29 @@ export class RemoteRoot {
     return isFolder === undefined ? undefined : isFolder ? 'folder' : 'file';
   }
 
-  /** Tells each entry of a folder, and keeps how it spells its names. */
+  /** Tells each entry of a folder, and keeps how it spells its names, but those that differ by their spelling alone. */
   async #look(folder: MountPath, tell: (entry: RemoteEntry) => void, signal: AbortSignal): Promise<void> {
     const names = new Map<string, boolean>();
+    /** Those in `names`, by what the server may take them for. */
+    const kept = new Map<string, string>();
+    const keyOf = (name: string) => (this.#names.caseSensitive ? name : foldedName(name));
+    let isFull = false;
     let bytes = FOLDER_BYTES + LETTER_BYTES * folder.length;
     const beganAt = performance.now();
     const forgotten = this.#forgotten;
     try {
       for await (const entry of this.#client.list(this.place(folder), { signal })) {
         tell(entry);
-        const more = NAME_BYTES + LETTER_BYTES * entry.name.length;
-        if (entry.name.length > MAX_LISTED_LENGTH || bytes + more > MAX_LISTED_BYTES) continue;
-        names.set(entry.name, entry.isFolder);
+        const { name, isFolder } = entry;
+        if (name.length > MAX_LISTED_LENGTH) continue;
+        const key = keyOf(name);
+        const other = kept.get(key) ?? name;
+        if (other !== name) names.delete(other);
+        const more = NAME_BYTES + LETTER_BYTES * name.length;
+        isFull ||= bytes + more > MAX_LISTED_BYTES;
+        if (isFull || other !== name) continue;
+        names.set(name, isFolder);
+        kept.set(key, name);
         bytes += more;
       }
     } catch (error) {
