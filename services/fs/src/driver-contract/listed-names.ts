@@ -117,13 +117,8 @@ export class ListedNames {
     if (this.#isKnown(place)) return true;
     const owner = ownerOfStream(nameAt(place));
     if (owner === undefined || !isEntryName(owner)) return false;
-    return this.#driver.stat(childPath(parentPath(place), owner), callOf(options)).then(
-      () => false,
-      (error: unknown) => {
-        if (isNotThere(error)) return true;
-        throw error;
-      },
-    );
+    // Whoever may not look at that one has the folder listed.
+    return this.#driver.stat(childPath(parentPath(place), owner), callOf(options)).then(() => false, isNotThere);
   }
 
   /** By whatever way: some servers look up what they list for one of them. */
