@@ -45,7 +45,7 @@ export function decorate(
     );
   }
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
-  const bounded = withListedNames(withPresentRoot(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES)));
+  const bounded = withPresentRoot(withListedNames(withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES)));
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
   // What gets a name waits for a removal around the deadlines, which are the storage's, and within the lanes, so that the removal has its turn by then.
   return withTraits(withLimits(withLoneRemovals(bounded, names), limits), spoolFolder);

@@ -9,15 +9,27 @@ const DOUBTFUL = [
   /^\$/,
   // Snapshots that ZFS, CephFS, Gluster, Isilon, NetApp and Windows have in folders that do not list them.
   /^(?:\.zfs|\.snap|\.snaps|\.snapshot|\.ckpt|~snapshot|@gmt-.*)$/i,
-  // `plan.txt::$DATA`: streams of NTFS.
-  /:/,
 ];
+/** `plan.txt::$DATA`: streams of NTFS. */
+const STREAM = ':';
 
 /** No path without one of these has such a name. */
 const HINT = /[~:]|\/[$@.]/;
 
 /** Whether an entry of this name is there only if its folder lists it. */
 export function isDoubtfulName(name: string): boolean {
+  return name.includes(STREAM) || isDoubtfulItself(name);
+}
+
+/**
+ * Of a name that is doubtful only as that of a stream, as times of day look like: the file that would have it. Where that is not there the name is an entry's own.
+ */
+export function ownerOfStream(name: string): string | undefined {
+  const owner = name.slice(0, Math.max(0, name.indexOf(STREAM)));
+  return owner === '' || isDoubtfulItself(name) || isDoubtfulItself(owner) ? undefined : owner;
+}
+
+function isDoubtfulItself(name: string): boolean {
   return DOUBTFUL.some((form) => form.test(name));
 }
 

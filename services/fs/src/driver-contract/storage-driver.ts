@@ -304,6 +304,8 @@ export interface DriverTraits {
    * step, or as good as one.
    */
   readonly removesStepwise?: true;
+  /** A name finds what is stored under just this name, as in a store of objects. Absent: a disk behind it may find an entry by other names. */
+  readonly findsExactNames?: true;
   /** Names that the storage keeps no entry of. Absent: it keeps all up to `maxNameBytes`. */
   readonly refusedNames?: RefusedNames;
   /** Longest path in bytes of UTF-8, with its slashes. Absent: as long as paths are. */

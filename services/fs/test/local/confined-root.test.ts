@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ConfinedRoot, openChildFile, openChildFolder } from '../../src/drivers/local/confined-root.ts';
 import { DiskWrites } from '../../src/drivers/local/disk-writes.ts';
+import { SpelledNames } from '../../src/drivers/local/spelled-names.ts';
 import { TempArea } from '../../src/drivers/local/temp-area.ts';
 import { at, makeFolders } from './open-local.ts';
 
@@ -29,6 +30,25 @@ it('the way to a folder counts as settled only while no folder above it has chan
   expect(confined.chainStamp(place, Date.now() + 1000)).toBe(before);
   await writeFile(path.join(root, 'a/file'), 'x');
   expect(confined.chainStamp(place, Date.now() + 1000)).not.toBe(before);
+});
+
+it('a folder is read for a name with colons only where what would have such a stream is there', async () => {
+  const { root } = await makeFolders();
+  const names = ['2026-01-01 12:00:00.jpg', '1767225600.M1P2.host,S=10:2,S', 'plan.txt:note'];
+  for (const name of [...names, 'plan.txt']) await writeFile(path.join(root, name), 'text');
+  const reads = vi.spyOn(SpelledNames.prototype, 'absentIn');
+  onTestFinished(() => reads.mockRestore());
+  const confined = new ConfinedRoot(root);
+  for (const name of names) expect(confined.stat(at(`/${name}`)).stats.size).toBe(4);
+  const folder = confined.holdFolder(at('/'));
+  expect(confined.otherSpellings(folder, names)).toEqual([]);
+  expect(confined.otherSpellings(folder, ['plan.txt::$DATA', ...names, 'plan.txt:none'])).toEqual([0, 4]);
+  folder.close();
+  expect(reads.mock.calls.map(([, asked]) => asked)).toEqual([
+    ['plan.txt:note'],
+    ['plan.txt:note'],
+    ['plan.txt::$DATA', 'plan.txt:note', 'plan.txt:none'],
+  ]);
 });
 
 it('where folders cannot be held by handles, the real path decides', async () => {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { outsideCalls } from '@wharf/pace';
 import { isUnanswered, storageError } from '../../driver-contract/storage-error.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -89,7 +90,8 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
   /** While calls pass: they are refused where the storage itself is away. */
   const suspect = () => {
     isLooking = true;
-    void ask(undefined, isSuspect, open).finally(() => {
+    // For all: the call that failed last may hold what the look would wait for.
+    void outsideCalls(() => ask(undefined, isSuspect, open)).finally(() => {
       isLooking = false;
     });
   };

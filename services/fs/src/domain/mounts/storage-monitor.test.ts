@@ -2,6 +2,7 @@ import { MOUNT_ROOT } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { heldWhileOpen } from '../../driver-contract/while-open.ts';
 import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath } from '../testing/memory-tree.ts';
@@ -66,5 +67,28 @@ it('the look before calls are refused waits for its turn as they do: who takes a
   later.run();
   await expect.poll(() => monitor.breaker).toBe('open');
   expect(looks).toEqual([true, false]);
+  monitor.stop();
+});
+
+it('the look is no part of the call that failed last, which may hold what it would wait for', async () => {
+  const looks: unknown[] = [];
+  const driver = decorated({
+    ...operationsOf(new MemoryDriver()),
+    async stat(path) {
+      if (path === MOUNT_ROOT) looks.push(heldWhileOpen.getStore());
+      throw storageError('STORAGE_UNAVAILABLE');
+    },
+  });
+  const monitor = createStorageMonitor({
+    standsOnOthers: () => false,
+    clock: () => 0,
+    after: () => () => undefined,
+    onCall: () => undefined,
+    onBreaker: () => undefined,
+  });
+  const watched = monitor.watch(driver, () => () => undefined);
+  for (let time = 0; time < 3; time += 1) await heldWhileOpen.run(new Map(), () => refusalOf(watched.stat(mpath('/file'))));
+  await expect.poll(() => monitor.breaker).toBe('open');
+  expect(looks).toEqual([undefined]);
   monitor.stop();
 });

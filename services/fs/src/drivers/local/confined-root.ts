@@ -3,7 +3,7 @@ import path from 'node:path';
 import { systemCodeOf } from '@wharf/errors';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
-import { hasDoubtfulName, isDoubtfulName } from '../../driver-contract/doubtful-names.ts';
+import { hasDoubtfulName, isDoubtfulName, ownerOfStream } from '../../driver-contract/doubtful-names.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
 import { isAbsence } from './errors.ts';
@@ -84,18 +84,18 @@ export class ConfinedRoot {
 
   /** Whether the name leads to an entry that the folder spells otherwise, or does not list. */
   isOtherSpelling(folder: HeldFolder, name: string): boolean {
-    if (!this.isGuarded(name) || fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false }) === undefined) return false;
+    if (!this.#isToBeListed(folder, name) || !isThere(folder, name)) return false;
     return this.#names.absentIn(folder, [name]).length > 0;
   }
 
   /** Places in `names` of those that are guarded, and spelled otherwise or not there. */
   otherSpellings(folder: HeldFolder, names: readonly string[]): readonly number[] {
     if (this.#folds) return this.#names.absentIn(folder, names);
-    const places = names.flatMap((name, place) => (isDoubtfulName(name) ? [place] : []));
+    const places = names.flatMap((name, place) => (this.#isToBeListed(folder, name) ? [place] : []));
     if (places.length === 0) return places;
     const absent = this.#names.absentIn(
       folder,
-      names.filter((name) => isDoubtfulName(name)),
+      places.map((place) => names[place] ?? ''),
     );
     return absent.map((index) => places[index] ?? 0);
   }
@@ -180,6 +180,14 @@ export class ConfinedRoot {
     } finally {
       folder.close();
     }
+  }
+
+  /** Of a name that is guarded: whether its folder is read for it. A stream has a file to which it belongs. */
+  #isToBeListed(folder: HeldFolder, name: string): boolean {
+    if (this.#folds) return true;
+    if (!isDoubtfulName(name)) return false;
+    const owner = ownerOfStream(name);
+    return owner === undefined || isThere(folder, owner);
   }
 
   #hold(place: string): HeldFolder {
@@ -294,6 +302,10 @@ function heldByPath(realPath: string, recheck: () => void): HeldFolder {
     recheck,
     close: () => undefined,
   };
+}
+
+function isThere(folder: HeldFolder, name: string): boolean {
+  return fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false }) !== undefined;
 }
 
 function checkRegular(stats: fs.Stats): void {

@@ -101,6 +101,7 @@ export class S3Driver implements StorageDriver {
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,
+      findsExactNames: true,
       modTimeStepMs: undefined,
       maxNameBytes: 255,
       hashes: [],
@@ -660,8 +661,9 @@ export class S3Driver implements StorageDriver {
       ...options,
     });
     const own = this.#keys.placeholderKey(prefix);
-    // A store may answer with fewer than there are.
-    const isSmall = isLast || objects.length + prefixes.length < 2;
+    const count = objects.length + prefixes.length;
+    // A store may answer with fewer than there are. Where there is none nothing is to go, and no folder is made.
+    const isSmall = isLast ? count > 0 : count < 2;
     if (isSmall && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, options);
   }
 }

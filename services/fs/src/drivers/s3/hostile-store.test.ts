@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startHttpServer, waitFor } from '@wharf/harness';
 import { drained } from '@wharf/pace';
-import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
+import { nameAt, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { codeOf, failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -514,6 +514,20 @@ it.each([
   });
   const onlyIf = await driver.stat(at('/file'));
   expect([await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf })), asked]).toEqual([code, conditions]);
+});
+
+it('a removal of what is not there makes no folder for it', async () => {
+  const made: string[] = [];
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PUT') made.push(request.url ?? '');
+    if (request.method === 'HEAD') response.writeHead(404).end();
+    else response.end(EMPTY);
+  });
+  made.length = 0;
+  // As empty folders are removed where nothing was.
+  const onlyIf = { name: nameAt(at('/none/file')), isDirectory: false, sizeBytes: -1, modifiedAt: new Date(Number.NaN) };
+  expect(await codeOf(driver.remove(at('/none/file'), { recursive: false, onlyIf }))).toBe('ENTRY_NOT_FOUND');
+  expect(made).toEqual([]);
 });
 
 it('uploads that were left are found on whatever page of the store, up to a bound', async () => {

@@ -24,6 +24,7 @@ export class UrlTreeDriver implements StorageDriver {
   readonly traits: DriverTraits = {
     caseSensitive: true,
     keepsEmptyDirectories: true,
+    findsExactNames: true,
     modTimeStepMs: undefined,
     maxNameBytes: 255,
     hashes: [],

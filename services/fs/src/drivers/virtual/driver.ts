@@ -21,6 +21,7 @@ export class VirtualDriver implements StorageDriver {
   readonly traits: DriverTraits = {
     caseSensitive: true,
     keepsEmptyDirectories: true,
+    findsExactNames: true,
     modTimeStepMs: undefined,
     maxNameBytes: 255,
     hashes: [],

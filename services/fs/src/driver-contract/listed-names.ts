@@ -1,0 +1,211 @@
+import { AppError } from '@wharf/errors';
+import { forgettable } from '@wharf/pace';
+import { childPath, type EntryName, isEntryName, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
+import { hasDoubtfulName, isDoubtfulName, ownerOfStream } from './doubtful-names.ts';
+import { OwnPart } from './own-part.ts';
+import { requireListedAbove } from './require-listed.ts';
+import { createSharedWork } from './shared-work.ts';
+import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
+import { isNotThere, isSaidOfPart, storageError } from './storage-error.ts';
+
+/** So long, in milliseconds, a name that was listed counts as listed; of a folder that took long, so many times as long as that, and no longer than the last. */
+const [LISTED_MS, TIMES_AS_LONG, MOST_LISTED_MS] = [5_000, 10, 60_000];
+/** What is kept of all folders of all storages together, in bytes, and of one. */
+const MAX_KEPT_BYTES = 24 * 1024 * 1024;
+const MAX_FOLDER_BYTES = 6 * 1024 * 1024;
+/** What a name takes beside its letters, one of these, and what is kept of a folder beside its names. */
+const [NAME_BYTES, LETTER_BYTES, FOLDER_BYTES] = [64, 2, 512];
+
+/** Of a folder: it only ever says yes. */
+interface Listed {
+  readonly names: Set<string>;
+  readonly bytes: number;
+  readonly untilMs: number;
+}
+
+/** What a listing found. */
+interface Gathered {
+  readonly names: ReadonlySet<string>;
+  readonly isAll: boolean;
+}
+
+const listedOfAll = forgettable(new LRUCache<string, Listed>({ maxSize: MAX_KEPT_BYTES, sizeCalculation: ({ bytes }) => bytes }));
+
+/** What folders of a storage list of doubtful names. */
+export class ListedNames {
+  readonly #driver: StorageDriver;
+  readonly #kept = new OwnPart(listedOfAll);
+  readonly #listing = createSharedWork<MountPath, Gathered>();
+
+  constructor(driver: StorageDriver) {
+    this.#driver = driver;
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND, and what looks and listing a folder throw */
+  async require(path: MountPath, options: CallOptions | undefined): Promise<void> {
+    if (!doubtfulPlaces(path).every((place) => this.#isKnown(place))) await this.stat(path, options);
+  }
+
+  /** @throws as require() */
+  async stat(path: MountPath, options: CallOptions | undefined): Promise<Entry> {
+    // What is not there is not looked for among all that is.
+    const entry = await this.#driver.stat(path, options);
+    for (const place of doubtfulPlaces(path)) {
+      if (this.#isKnown(place)) continue;
+      if (!(await this.#isOwn(place, options)) && !(await this.#isListed(place, options))) throw storageError('ENTRY_NOT_FOUND');
+      this.#keep(parentPath(place), [nameAt(place)]);
+    }
+    return entry;
+  }
+
+  /** For what is to go: what is not there counts as gone. @throws as require(), and STORAGE_UNAVAILABLE where what is missing may be away */
+  async requireToGo(path: MountPath, options: CallOptions | undefined): Promise<void> {
+    try {
+      await this.require(path, options);
+    } catch (error) {
+      if (isNotThere(error) && isSaidOfPart(error)) await requireListedAbove(this.#driver, path, callOf(options));
+      throw error;
+    }
+  }
+
+  /** For what is made, with its folders. @throws AppError ENTRY_EXISTS: something is there by that name that is not listed; what looks and listing throw */
+  async requireFree(path: MountPath, options: CallOptions | undefined): Promise<void> {
+    try {
+      for (const place of doubtfulPlaces(path)) {
+        const isOwn = await this.#isOwn(place, options);
+        if (isOwn && (place === path || this.#isKnown(place))) continue;
+        // Nothing is below it neither.
+        if (!(await this.#isThere(place, options))) return;
+        if (!isOwn && !(await this.#isListed(place, options))) throw storageError('ENTRY_EXISTS');
+      }
+    } catch (error) {
+      // A folder on the way is not there yet, or is none: who makes something in it is told.
+      if (!isNotThere(error)) throw error;
+    }
+  }
+
+  /** Those of the names that are not doubtful, or listed. */
+  async among(folder: MountPath, names: readonly EntryName[], options: CallOptions | undefined): Promise<readonly EntryName[]> {
+    const doubtful = names.filter(isDoubtfulName);
+    if (this.#knows(folder, doubtful)) return names;
+    const found = await this.#listed(folder, doubtful, options);
+    return names.filter((name) => !isDoubtfulName(name) || found.has(name));
+  }
+
+  /** What was made under a free name. What may be a stream is looked at. */
+  made(path: MountPath): void {
+    for (const place of doubtfulPlaces(path)) if (!nameAt(place).includes(':')) this.#keep(parentPath(place), [nameAt(place)]);
+  }
+
+  /** The name may be another one's from now on. */
+  gone(path: MountPath): void {
+    if (hasDoubtfulName(path)) this.#kept.get(parentPath(path))?.names.delete(nameAt(path));
+  }
+
+  #isKnown(place: MountPath): boolean {
+    return this.#knows(parentPath(place), [nameAt(place)]);
+  }
+
+  #knows(folder: MountPath, names: readonly string[]): boolean {
+    const { names: kept, untilMs = 0 } = this.#kept.get(folder) ?? {};
+    return names.length === 0 || (untilMs > performance.now() && names.every((name) => kept?.has(name)));
+  }
+
+  /** Whether a name is known as an entry's own without its folder. */
+  async #isOwn(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
+    if (this.#isKnown(place)) return true;
+    const owner = ownerOfStream(nameAt(place));
+    if (owner === undefined || !isEntryName(owner)) return false;
+    // Whoever may not look at that one has the folder listed.
+    return this.#driver.stat(childPath(parentPath(place), owner), callOf(options)).then(() => false, isNotThere);
+  }
+
+  /** By whatever way: some servers look up what they list for one of them. */
+  async #isThere(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
+    const begin = async () => {
+      for await (const _ of this.#driver.list(place, callOf(options))) return;
+    };
+    for (const look of [() => this.#driver.stat(place, callOf(options)), begin]) {
+      const isFound = await look().then(
+        () => true,
+        (error: unknown) => {
+          if (AppError.is(error, 'ENTRY_NOT_FOUND')) return false;
+          if (AppError.is(error, 'NOT_A_DIRECTORY')) return true;
+          throw error;
+        },
+      );
+      if (isFound) return true;
+    }
+    return false;
+  }
+
+  async #isListed(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
+    const name = nameAt(place);
+    return (await this.#listed(parentPath(place), [name], options)).has(name);
+  }
+
+  /** Many ask for names of one folder at a time: it is listed for all of them. */
+  async #listed(folder: MountPath, wanted: readonly string[], options: CallOptions | undefined): Promise<ReadonlySet<string>> {
+    const signal = options?.signal ?? new AbortController().signal;
+    const { names, isAll } = await this.#listing(folder, signal, (shared) => this.#gather(folder, shared));
+    if (isAll || wanted.every((name) => names.has(name))) return names;
+    const found = new Set<string>();
+    for await (const name of this.#doubtfulIn(folder, signal)) if (wanted.includes(name)) found.add(name);
+    this.#keep(folder, found);
+    return found;
+  }
+
+  /** @returns no more than is kept of one folder */
+  async #gather(folder: MountPath, signal: AbortSignal): Promise<Gathered> {
+    const names = new Set<string>();
+    const beganAt = performance.now();
+    let bytes = 0;
+    let isAll = true;
+    for await (const name of this.#doubtfulIn(folder, signal)) {
+      bytes += bytesOf(name);
+      if (bytes > MAX_FOLDER_BYTES) isAll = false;
+      else names.add(name);
+    }
+    this.#keep(folder, names, performance.now() - beganAt);
+    return { names, isAll };
+  }
+
+  async *#doubtfulIn(folder: MountPath, signal: AbortSignal): AsyncGenerator<string, void> {
+    for await (const { name } of this.#driver.list(folder, { signal, seesAll: true })) if (isDoubtfulName(name)) yield name;
+  }
+
+  #keep(folder: MountPath, names: Iterable<string>, tookMs = 0): void {
+    const now = performance.now();
+    const before = this.#kept.get(folder);
+    const isFresh = before !== undefined && before.untilMs > now;
+    const all = isFresh ? before.names : new Set<string>();
+    let bytes = isFresh ? before.bytes : FOLDER_BYTES + LETTER_BYTES * folder.length;
+    for (const name of names) {
+      if (all.has(name)) continue;
+      bytes += bytesOf(name);
+      all.add(name);
+    }
+    const untilMs = now + Math.min(MOST_LISTED_MS, Math.max(LISTED_MS, TIMES_AS_LONG * tookMs));
+    // What was known before counts no longer than it did, or a folder that files come into all the time would be kept for ever.
+    this.#kept.set(folder, { names: all, bytes, untilMs: isFresh && tookMs === 0 ? before.untilMs : untilMs });
+  }
+}
+
+/** The places on a path that have a doubtful name, from the top down. */
+function doubtfulPlaces(path: MountPath): MountPath[] {
+  if (!hasDoubtfulName(path)) return [];
+  let folder: MountPath = MOUNT_ROOT;
+  return pathSegments(path).flatMap((name) => {
+    folder = childPath(folder, name);
+    return isDoubtfulName(name) ? [folder] : [];
+  });
+}
+
+function callOf(options: CallOptions | undefined): CallOptions {
+  return options?.signal ? { signal: options.signal } : {};
+}
+
+function bytesOf(name: string): number {
+  return NAME_BYTES + LETTER_BYTES * name.length;
+}

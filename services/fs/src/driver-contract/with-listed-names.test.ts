@@ -1,0 +1,126 @@
+import type { MountPath } from '@wharf/paths';
+import { expect, it } from 'vitest';
+import { memoryDriver } from '../drivers/memory/index.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
+import { at, codeOf, put } from './conformance/driver-calls.ts';
+import type { StorageDriver } from './storage-driver.ts';
+import { saidOfPart, storageError } from './storage-error.ts';
+import { withListedNames } from './with-listed-names.ts';
+import { withPresentRoot } from './with-present-root.ts';
+
+/** What a store is asked. @param other by which it finds an entry, too, but does not list it */
+async function openCounted(other?: { name: string; entry: string }) {
+  const store = (await memoryDriver.open('{}')) as Required<StorageDriver>;
+  const asked = { stat: 0, list: 0 };
+  const real = (path: MountPath) => (other ? (path.replace(other.name, () => other.entry) as MountPath) : path);
+  const inner = decorated({
+    ...operationsOf(store),
+    stat(path, options) {
+      asked.stat += 1;
+      return store.stat(real(path), options);
+    },
+    async *list(folder, options) {
+      asked.list += 1;
+      yield* store.list(real(folder), options);
+    },
+    statMany: undefined,
+    listNames: undefined,
+  });
+  return { store, asked, inner, driver: withListedNames(inner) as Required<StorageDriver> };
+}
+
+it('names with times of day are looked at without reading their folder, before and after they are made', async () => {
+  const { driver, asked } = await openCounted();
+  for (let minute = 10; minute < 60; minute += 1) {
+    const path = at(`/2026-01-01 12:${minute}:00.jpg`);
+    expect(await codeOf(driver.stat(path))).toBe('ENTRY_NOT_FOUND');
+    await put(driver, path, 'text');
+    await driver.stat(path);
+    expect(await codeOf(driver.read(path))).toBe('done');
+  }
+  expect(asked.list).toBe(0);
+  expect(asked.stat).toBeLessThan(50 * 6);
+});
+
+it('a stream of a file is no entry', async () => {
+  for (const name of ['plan.txt::$DATA', 'PLAN~1.TXT:x']) {
+    const { driver, store } = await openCounted({ name, entry: 'plan.txt' });
+    await put(store, '/plan.txt', 'text');
+    expect(await codeOf(driver.stat(at(`/${name}`)))).toBe('ENTRY_NOT_FOUND');
+    expect(await codeOf(put(driver, at(`/${name}`), 'changed'))).toBe('ENTRY_EXISTS');
+  }
+});
+
+it('many new files of doubtful names do not have their folder read for each, and what is looked for at one time has it read once', async () => {
+  const { driver, store, asked } = await openCounted();
+  const paths = Array.from({ length: 50 }, (_, index) => at(`/FILE~${index}`));
+  for (const path of paths) {
+    await put(driver, path, 'text');
+    await driver.stat(path);
+  }
+  // One look at each by the way of a folder.
+  expect(asked.list).toBe(50);
+  const again = withListedNames(
+    decorated({
+      ...operationsOf(store),
+      async *list(folder, options) {
+        asked.list += 1;
+        yield* store.list(folder, options);
+      },
+    }),
+  );
+  asked.list = 0;
+  await Promise.all(paths.map((path) => again.stat(path)));
+  expect(asked.list).toBe(1);
+});
+
+it('a path of a thousand doubtful folders that are not there costs few looks', async () => {
+  const { driver, asked } = await openCounted();
+  const deep = at('/a:b'.repeat(1000));
+  expect(await codeOf(driver.stat(deep))).toBe('ENTRY_NOT_FOUND');
+  await driver.makeDirectory(deep).catch(() => undefined);
+  expect(asked.stat + asked.list).toBeLessThan(10);
+});
+
+it('a store of objects is asked as it is', async () => {
+  const { inner } = await openCounted();
+  const exact = decorated({ ...operationsOf(inner), traits: { ...inner.traits, findsExactNames: true } });
+  expect(withListedNames(exact)).toBe(exact);
+});
+
+it('while the root is away nothing of a doubtful name counts as removed', async () => {
+  for (const [missing, code] of [
+    [storageError('ENTRY_NOT_FOUND'), 'STORAGE_UNAVAILABLE'],
+    [saidOfPart(storageError('ENTRY_NOT_FOUND')), 'STORAGE_UNAVAILABLE'],
+  ] as const) {
+    const { inner } = await openCounted();
+    const away = decorated({
+      ...operationsOf(inner),
+      stat: () => Promise.reject(missing),
+      // biome-ignore lint/correctness/useYield: there is nothing to yield
+      async *list() {
+        throw missing;
+      },
+    });
+    const driver = withPresentRoot(withListedNames(away)) as Required<StorageDriver>;
+    expect(await codeOf(driver.remove(at('/FILE~1'), { recursive: true }))).toBe(code);
+  }
+});
+
+it('what is refused of several is not asked for, and no call is made for none', async () => {
+  const { driver: open, inner } = await openCounted({ name: 'FILE~1', entry: 'file' });
+  await put(open, '/file', 'text');
+  const calls: unknown[] = [];
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      beginRemoval: async (paths) => {
+        calls.push(paths);
+        return paths.map(() => undefined);
+      },
+    }),
+  ) as Required<StorageDriver>;
+  const answers = await driver.beginRemoval([at('/FILE~1')]);
+  expect(answers).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+  expect(calls).toEqual([]);
+});
