@@ -4,11 +4,11 @@
  */
 const DOUBTFUL = [
   // `SECRET~1`, `LONGNA~1.TXT`, `S3QVGJ~3`: what NTFS, FAT and Samba call entries whose names are no 8.3.
-  /^(?=.{2,12}$)[^.]{0,7}~[^.]{0,7}(?:\.[^.]{0,3})?$/,
+  /^(?=.{2,12}$)[^.]{0,6}~[^.]{1,6}(?:\.[^.]{0,3})?$/,
   // `$MFT`, `$Extend`: files of NTFS itself, in which all names are, and the content of small files.
   /^\$/,
-  // Snapshots that ZFS, CephFS, Gluster, Isilon, NetApp and Windows have in folders that do not list them.
-  /^(?:\.zfs|\.snap|\.snaps|\.snapshot|\.ckpt|~snapshot|@gmt-.*)$/i,
+  // Snapshots, and ways to a file by its number, that ZFS, CephFS, Gluster, Isilon, NetApp, Weka, Lustre and Windows have in folders that do not list them.
+  /^(?:\.zfs|\.snaps?|\.snapshots?|\.ckpt|\.lustre|~snapshot|@gmt-.*)$/i,
 ];
 /** `plan.txt::$DATA`: streams of NTFS. */
 const STREAM = ':';

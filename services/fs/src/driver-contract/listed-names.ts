@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { forgettable } from '@wharf/pace';
-import { childPath, type EntryName, isEntryName, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments } from '@wharf/paths';
+import { childPath, isEntryName, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { hasDoubtfulName, isDoubtfulName, ownerOfStream } from './doubtful-names.ts';
 import { OwnPart } from './own-part.ts';
@@ -53,17 +53,24 @@ export class ListedNames {
     const entry = await this.#driver.stat(path, options);
     for (const place of doubtfulPlaces(path)) {
       if (this.#isKnown(place)) continue;
-      if (!(await this.#isOwn(place, options)) && !(await this.#isListed(place, options))) throw storageError('ENTRY_NOT_FOUND');
+      if (!(await this.#isOwn(place, options)) && !(await this.#isListed(place, options)))
+        throw storageError('ENTRY_NOT_FOUND', new Unlisted());
       this.#keep(parentPath(place), [nameAt(place)]);
     }
     return entry;
   }
 
-  /** For what is to go: what is not there counts as gone. @throws as require(), and STORAGE_UNAVAILABLE where what is missing may be away */
+  /**
+   * For what is to go: what is not there counts as gone, and something is there by a name that is not listed. It may be an entry of that name, too: gateways list what
+   * they have kept.
+   *
+   * @throws as require(), FAILED_PRECONDITION (not listed), and STORAGE_UNAVAILABLE where what is missing may be away
+   */
   async requireToGo(path: MountPath, options: CallOptions | undefined): Promise<void> {
     try {
       await this.require(path, options);
     } catch (error) {
+      if (AppError.is(error) && error.cause instanceof Unlisted) throw unlistedStays(error);
       if (isNotThere(error) && isSaidOfPart(error)) await requireListedAbove(this.#driver, path, callOf(options));
       throw error;
     }
@@ -83,14 +90,6 @@ export class ListedNames {
       // A folder on the way is not there yet, or is none: who makes something in it is told.
       if (!isNotThere(error)) throw error;
     }
-  }
-
-  /** Those of the names that are not doubtful, or listed. */
-  async among(folder: MountPath, names: readonly EntryName[], options: CallOptions | undefined): Promise<readonly EntryName[]> {
-    const doubtful = names.filter(isDoubtfulName);
-    if (this.#knows(folder, doubtful)) return names;
-    const found = await this.#listed(folder, doubtful, options);
-    return names.filter((name) => !isDoubtfulName(name) || found.has(name));
   }
 
   /** What was made under a free name. What may be a stream is looked at. */
@@ -190,6 +189,13 @@ export class ListedNames {
     // What was known before counts no longer than it did, or a folder that files come into all the time would be kept for ever.
     this.#kept.set(folder, { names: all, bytes, untilMs: isFresh && tookMs === 0 ? before.untilMs : untilMs });
   }
+}
+
+/** Something is there by a name that its folder does not list. */
+class Unlisted extends Error {}
+
+function unlistedStays(cause: unknown): AppError {
+  return new AppError('FAILED_PRECONDITION', 'the storage finds something by this name, and does not list it: it stays', { cause });
 }
 
 /** The places on a path that have a doubtful name, from the top down. */

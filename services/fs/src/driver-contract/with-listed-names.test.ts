@@ -121,6 +121,6 @@ it('what is refused of several is not asked for, and no call is made for none', 
     }),
   ) as Required<StorageDriver>;
   const answers = await driver.beginRemoval([at('/FILE~1')]);
-  expect(answers).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+  expect(answers).toMatchObject([{ code: 'FAILED_PRECONDITION' }]);
   expect(calls).toEqual([]);
 });

@@ -32,12 +32,8 @@ export function withListedNames(driver: StorageDriver): StorageDriver {
         await names.require(directory, options);
         yield* listAll(directory, options);
       },
-    statMany:
-      statMany &&
-      (async (directory, wanted, options) => {
-        await names.require(directory, options);
-        return statMany(directory, await names.among(directory, wanted, options), options);
-      }),
+    // Of names that were listed.
+    statMany: there(statMany, (_names, options) => options),
     remove:
       remove &&
       (async (path, options) => {

@@ -38,18 +38,22 @@ it('a folder is read for a name with colons only where what would have such a st
   for (const name of [...names, 'plan.txt']) await writeFile(path.join(root, name), 'text');
   const reads = vi.spyOn(SpelledNames.prototype, 'absentIn');
   onTestFinished(() => reads.mockRestore());
-  const confined = new ConfinedRoot(root);
+  const confined = new ConfinedRoot(root, true, () => false);
   for (const name of names) expect(confined.stat(at(`/${name}`)).stats.size).toBe(4);
-  const folder = confined.holdFolder(at('/'));
-  expect(confined.otherSpellings(folder, names)).toEqual([]);
-  expect(confined.otherSpellings(folder, ['plan.txt::$DATA', ...names, 'plan.txt:none'])).toEqual([0, 4]);
-  folder.close();
-  expect(reads.mock.calls.map(([, asked]) => asked)).toEqual([
-    ['plan.txt:note'],
-    ['plan.txt:note'],
-    ['plan.txt::$DATA', 'plan.txt:note', 'plan.txt:none'],
-  ]);
+  expect(reads.mock.calls.map(([, asked]) => asked)).toEqual([['plan.txt:note']]);
 });
+
+it.each(['FILE~1', '$MFT', '.accesslog', 'plan.txt:note'])(
+  'on a disk that has one name for each entry no folder is read for %s',
+  async (name) => {
+    const { root } = await makeFolders();
+    for (const file of [name, 'plan.txt']) await writeFile(path.join(root, file), 'text');
+    const reads = vi.spyOn(SpelledNames.prototype, 'absentIn');
+    onTestFinished(() => reads.mockRestore());
+    for (const isExact of [true, false]) expect(new ConfinedRoot(root, true, () => isExact).stat(at(`/${name}`)).stats.size).toBe(4);
+    expect(reads).toHaveBeenCalledTimes(1);
+  },
+);
 
 it('where folders cannot be held by handles, the real path decides', async () => {
   const { root, outside } = await makeFolders();

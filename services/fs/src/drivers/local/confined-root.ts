@@ -7,6 +7,7 @@ import { hasDoubtfulName, isDoubtfulName, ownerOfStream } from '../../driver-con
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
 import { isAbsence } from './errors.ts';
+import { isOnExactDisk } from './exact-disks.ts';
 import { SpelledNames } from './spelled-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
@@ -42,12 +43,15 @@ export class ConfinedRoot {
   /** Absolute and free of links. */
   readonly rootPath: string;
   readonly #hasHandles: boolean;
+  readonly #isExact: (folder: string) => boolean;
   readonly #names = new SpelledNames();
   #folds = false;
 
-  constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS) {
+  /** @param isExact another answer than the disk's is given by tests only */
+  constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS, isExact = isOnExactDisk) {
     this.rootPath = rootPath;
     this.#hasHandles = hasHandles;
+    this.#isExact = isExact;
   }
 
   /** From now on other spellings of a name are not there. */
@@ -59,9 +63,9 @@ export class ConfinedRoot {
     return this.#folds;
   }
 
-  /** Whether an entry is there by this name only if its folder lists it. */
+  /** Whether an entry is there by this name only if its folder lists it, on some disks: snapshots and files of the file system itself begin with a dot, too. */
   isGuarded(name: string): boolean {
-    return this.#folds || isDoubtfulName(name);
+    return this.#folds || name.startsWith('.') || isDoubtfulName(name);
   }
 
   /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR */
@@ -85,19 +89,12 @@ export class ConfinedRoot {
   /** Whether the name leads to an entry that the folder spells otherwise, or does not list. */
   isOtherSpelling(folder: HeldFolder, name: string): boolean {
     if (!this.#isToBeListed(folder, name) || !isThere(folder, name)) return false;
-    return this.#names.absentIn(folder, [name]).length > 0;
+    return this.#names.absentIn(folder, [name], (other) => this.isGuarded(other)).length > 0;
   }
 
-  /** Places in `names` of those that are guarded, and spelled otherwise or not there. */
+  /** Places in `names`, which were listed, of those that are spelled otherwise, or are not there. None where names do not fold. */
   otherSpellings(folder: HeldFolder, names: readonly string[]): readonly number[] {
-    if (this.#folds) return this.#names.absentIn(folder, names);
-    const places = names.flatMap((name, place) => (this.#isToBeListed(folder, name) ? [place] : []));
-    if (places.length === 0) return places;
-    const absent = this.#names.absentIn(
-      folder,
-      places.map((place) => names[place] ?? ''),
-    );
-    return absent.map((index) => places[index] ?? 0);
+    return this.#folds ? this.#names.absentIn(folder, names) : [];
   }
 
   /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
@@ -173,7 +170,11 @@ export class ConfinedRoot {
   /** What is missing passes: the system says so. @throws ENOENT when a segment is spelled otherwise, for by that name nothing is there */
   #checkSpelling(entry: MountPath): void {
     const name = baseName(entry);
-    if (name === undefined || (!this.#folds && !hasDoubtfulName(entry))) return;
+    if (name === undefined || (!this.#folds && !entry.includes('/.') && !hasDoubtfulName(entry))) return;
+    if (!this.isGuarded(name)) {
+      this.#checkSpelling(parentPath(entry));
+      return;
+    }
     const folder = this.holdFolder(parentPath(entry));
     try {
       if (this.isOtherSpelling(folder, name)) throw Object.assign(new Error('the entry is spelled otherwise'), { code: 'ENOENT' });
@@ -185,7 +186,7 @@ export class ConfinedRoot {
   /** Of a name that is guarded: whether its folder is read for it. A stream has a file to which it belongs. */
   #isToBeListed(folder: HeldFolder, name: string): boolean {
     if (this.#folds) return true;
-    if (!isDoubtfulName(name)) return false;
+    if (!this.isGuarded(name) || this.#isExact(folder.prefix)) return false;
     const owner = ownerOfStream(name);
     return owner === undefined || isThere(folder, owner);
   }

@@ -21,8 +21,12 @@ export class SpelledNames {
     this.#mostLetters = mostLetters;
   }
 
-  /** Places in `names` of those that the folder does not have, or has in another spelling. @throws errors of the system */
-  absentIn(folder: Folder, names: readonly string[]): number[] {
+  /**
+   * Places in `names` of those that the folder does not have, or has in another spelling.
+   *
+   * @param isKept others are never asked for. @throws errors of the system
+   */
+  absentIn(folder: Folder, names: readonly string[], isKept: (name: string) => boolean = () => true): number[] {
     const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = folder.stat();
     const version = `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
     if (this.#kept.hasAll(version, names)) return [];
@@ -31,6 +35,7 @@ export class SpelledNames {
     let letters = 0;
     for (const { name } of direntsOf(folder.prefix)) {
       absent.delete(name);
+      if (!isKept(name)) continue;
       letters += name.length;
       if (letters > this.#mostLetters) present = undefined;
       present?.add(name);
