@@ -4,6 +4,7 @@ import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { ensureCommand, isAvailable, isMissing, startFaultProxy, startSamba } from '@wharf/harness';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { at, namesIn, put, refuses, textOf } from '../../src/driver-contract/conformance/driver-calls.ts';
+import { decorate } from '../../src/driver-contract/decorate.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { smbDriver } from '../../src/drivers/rclone/index.ts';
 
@@ -180,6 +181,39 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('o
     expect(await costOf(() => driver.makeDirectory(at('/made')))).toBeLessThan(2.5 * listing);
     expect(await costOf(() => put(driver, '/by-put/first', 'x'))).toBeLessThan(2.5 * listing);
     expect(await costOf(() => put(driver, '/by-put/second', 'x'))).toBeLessThan(0.5 * listing);
+  });
+});
+
+const exact = await startSamba({ isCaseSensitive: true, hasShortNames: true });
+
+describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', exact))('on Samba that tells cases apart', () => {
+  if (isMissing(exact)) return;
+  afterAll(() => exact.stop());
+
+  it('a folder is there under its long name only, and another one under its short one', async () => {
+    const { host, port, username, password, share, folder, uid } = exact;
+    const place = join(folder, LONG);
+    await mkdir(place);
+    await writeFile(join(place, 'plan'), 'theirs');
+    for (const path of [place, join(place, 'plan')]) await chown(path, uid, uid);
+    const items = { address: `${host}:${port}`, username, password, share_name: share, root_folder_path: '/' };
+    const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const driver = decorate(await smbDriver.open(JSON.stringify(items), { egress }), smbDriver.limits) as Required<StorageDriver>;
+    onTestFinished(() => driver.close());
+    expect(driver.traits.caseSensitive).toBe(true);
+    expect((await driver.stat(at(`/${LONG}/plan`))).sizeBytes).toBe(6);
+    const short = `/${shortName(LONG)}`;
+    for (const path of [short, `${short}/plan`]) {
+      await refuses('ENTRY_NOT_FOUND', driver.stat(at(path)));
+      await refuses('ENTRY_NOT_FOUND', driver.read(at(path)));
+      await refuses('ENTRY_NOT_FOUND', namesIn(driver, path));
+      await refuses('ENTRY_NOT_FOUND', driver.rename(at(path), at('/mine'), { overwrite: true }));
+    }
+    // Such a server makes another one of that name.
+    await put(driver, `${short}/plan`, 'ours', { overwrite: true });
+    expect(await readFile(join(folder, short, 'plan'), 'utf8')).toBe('ours');
+    expect(await readdir(place)).toEqual(['plan']);
+    expect(await readFile(join(place, 'plan'), 'utf8')).toBe('theirs');
   });
 });
 
