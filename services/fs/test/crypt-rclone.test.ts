@@ -20,7 +20,7 @@ const PASSWORD = 'pass wörd';
 const shortNames = createNames(await deriveKeys(PASSWORD, ''), {
   ...{ mode: 'standard', encryptsFolders: true, encoding: 'base32768', suffix: '.bin' },
 });
-const isKeptByRclone = (name: string) => !/[\u2400-\u241f]/.test(shortNames.ofFile(name));
+const isKeptByRclone = (name: string) => !/[\u2400-\u241f]/.test(shortNames.ofFile(name) ?? '');
 
 /** A name of so many bytes. */
 function nameOf(length: number): string {

@@ -224,7 +224,7 @@ class CryptDriver implements StorageDriver {
     return method.bind(this.#inner) as NonNullable<StorageDriver[Operation]>;
   }
 
-  /** @throws AppError INVALID_ARGUMENT: it is too long below */
+  /** @throws AppError INVALID_ARGUMENT: it is too long below, or another one's */
   #folderPath(path: MountPath): MountPath {
     return pathSegments(path).reduce((folder, name) => childPath(folder, this.#keepable(this.#names.ofFolder(name))), MOUNT_ROOT);
   }
@@ -233,8 +233,8 @@ class CryptDriver implements StorageDriver {
     return childPath(this.#folderPath(parentPath(path)), this.#keepable(this.#names.ofFile(nameAt(path))));
   }
 
-  #keepable(name: string): EntryName {
-    if (!isEntryName(name)) throw storageError('INVALID_ARGUMENT');
+  #keepable(name: string | undefined): EntryName {
+    if (name === undefined || !isEntryName(name)) throw storageError('INVALID_ARGUMENT');
     return name;
   }
 

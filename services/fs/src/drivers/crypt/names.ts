@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { CryptSettings } from './config.ts';
 import { createEme } from './eme.ts';
 import type { CryptKeys } from './keys.ts';
@@ -10,7 +11,8 @@ export interface CryptNames {
   readonly isAlike: boolean;
   /** The longest name that is kept, of files and folders, where the folder below keeps one of `maxBytes`. */
   maxNameBytes(maxBytes: number): number;
-  ofFile(name: string): string;
+  /** Undefined: below it would be another one's. */
+  ofFile(name: string): string | undefined;
   ofFolder(name: string): string;
   /** Undefined: not one of ours. */
   shownFile(name: string): string | undefined;
@@ -38,10 +40,7 @@ export function createNames(
           ofFile: (name: string) => name + suffix,
           shownFile: (name: string) => (name.endsWith(suffix) && name !== suffix ? name.slice(0, -suffix.length) : undefined),
         }
-      : {
-          ofFile: (name: string) => besideVersion(name, hide) ?? hide(name),
-          shownFile: (name: string) => besideVersion(name, show) ?? show(name),
-        };
+      : withVersions(hide, show);
   return {
     isAlike: encryptsFolders,
     maxNameBytes(maxBytes) {
@@ -55,6 +54,26 @@ export function createNames(
   };
 }
 
+/**
+ * Names of files, of which some have a version that stays readable. A version is put before the ending, wherever it was: `a.txt-v…` would become the file `a-v….txt`, and so
+ * would what happens to look like a version once it is turned. A name below belongs to the one that is shown for it, and to no other.
+ */
+function withVersions(
+  hide: (name: string) => string,
+  show: (name: string) => string | undefined,
+): Pick<CryptNames, 'ofFile' | 'shownFile'> {
+  const shownFile = (name: string) => besideVersion(name, show) ?? show(name);
+  return {
+    shownFile,
+    ofFile(name) {
+      const beside = besideVersion(name, hide);
+      if (beside !== undefined && shownFile(beside) === name) return beside;
+      const whole = hide(name);
+      return beside === undefined && !VERSION.test(whole) ? whole : shownFile(whole) === name ? whole : undefined;
+    },
+  };
+}
+
 function encrypted(keys: CryptKeys, { encoding }: Pick<CryptSettings, 'encoding'>) {
   const eme = createEme(keys.name, keys.tweak);
   const codec = NAME_CODECS[encoding];
@@ -63,9 +82,9 @@ function encrypted(keys: CryptKeys, { encoding }: Pick<CryptSettings, 'encoding'
     show(text: string): string | undefined {
       const bytes = codec.decode(text);
       if (bytes === undefined || bytes.byteLength === 0 || bytes.byteLength % BLOCK !== 0 || bytes.byteLength > 2048) return undefined;
-      const name = unpadded(eme.decrypt(bytes))?.toString('utf8');
+      const name = unpadded(eme.decrypt(bytes));
       // What is no UTF-8 could not be asked for by its name again.
-      return name === undefined || name.includes('\ufffd') ? undefined : name;
+      return name === undefined || !isUtf8(name) ? undefined : name.toString('utf8');
     },
   };
 }
