@@ -5,6 +5,7 @@ import { decorated, operationsOf } from './complete-driver.ts';
 import { at, codeOf, put } from './conformance/driver-calls.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import { saidOfPart, storageError } from './storage-error.ts';
+import { heldWhileOpen } from './while-open.ts';
 import { withListedNames } from './with-listed-names.ts';
 import { withPresentRoot } from './with-present-root.ts';
 
@@ -123,4 +124,23 @@ it('what is refused of several is not asked for, and no call is made for none', 
   const answers = await driver.beginRemoval([at('/FILE~1')]);
   expect(answers).toMatchObject([{ code: 'FAILED_PRECONDITION' }]);
   expect(calls).toEqual([]);
+});
+
+it('whoever holds a connection lists for itself, as what others list may wait for that one', async () => {
+  const { inner, store } = await openCounted();
+  for (const name of ['FILE~1', 'FILE~2']) await put(store, `/${name}`, 'text');
+  const ended = Promise.withResolvers<void>();
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      async *list(folder, options) {
+        if (heldWhileOpen.getStore() === undefined) await ended.promise;
+        yield* store.list(folder, options);
+      },
+    }),
+  );
+  const other = driver.stat(at('/FILE~1'));
+  await heldWhileOpen.run(new Map(), () => driver.stat(at('/FILE~2')));
+  ended.resolve();
+  expect((await other).name).toBe('FILE~1');
 });
