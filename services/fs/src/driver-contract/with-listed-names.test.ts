@@ -144,3 +144,13 @@ it('whoever holds a connection lists for itself, as what others list may wait fo
   ended.resolve();
   expect((await other).name).toBe('FILE~1');
 });
+
+it('a removal that has begun goes on, though its folder has lost its name', async () => {
+  const { inner, store } = await openCounted();
+  await put(store, '/FILE~1/plan', 'text');
+  await store.rename(at('/FILE~1'), at('/aside'), { overwrite: false });
+  const gone: unknown[] = [];
+  const driver = withListedNames(decorated({ ...operationsOf(inner), remove: async (_path, { begun }) => void gone.push(begun) }));
+  expect(await codeOf((driver as Required<StorageDriver>).remove(at('/FILE~1'), { recursive: true, begun: 'aside' }))).toBe('done');
+  expect(gone).toEqual(['aside']);
+});

@@ -37,7 +37,8 @@ export function withListedNames(driver: StorageDriver): StorageDriver {
     remove:
       remove &&
       (async (path, options) => {
-        await names.requireToGo(path, options);
+        // What has begun has lost its name.
+        if (options.begun === undefined) await names.requireToGo(path, options);
         await remove(path, options);
         names.gone(path);
       }),
