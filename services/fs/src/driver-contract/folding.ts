@@ -72,9 +72,11 @@ export class KeptNames {
     return kept !== undefined && names.every((name) => kept.has(name));
   }
 
-  /** @param changedMs when the folder changed last */
-  keep(version: string, names: ReadonlySet<string>, changedMs: number): void {
-    if (changedMs < Date.now() - SETTLED_AFTER_MS) this.#kept.set(version, names);
+  /** @param changedMs when the folder changed last. @returns false: it does not rest */
+  keep(version: string, names: ReadonlySet<string>, changedMs: number): boolean {
+    if (changedMs >= Date.now() - SETTLED_AFTER_MS) return false;
+    this.#kept.set(version, names);
+    return true;
   }
 }
 

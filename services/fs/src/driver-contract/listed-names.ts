@@ -8,6 +8,7 @@ import { requireListedAbove } from './require-listed.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
 import { isNotThere, isSaidOfPart, storageError } from './storage-error.ts';
+import { heldWhileOpen } from './while-open.ts';
 
 /** So long, in milliseconds, a name that was listed counts as listed; of a folder that took long, so many times as long as that, and no longer than the last. */
 const [LISTED_MS, TIMES_AS_LONG, MOST_LISTED_MS] = [5_000, 10, 60_000];
@@ -147,7 +148,10 @@ export class ListedNames {
   /** Many ask for names of one folder at a time: it is listed for all of them. */
   async #listed(folder: MountPath, wanted: readonly string[], options: CallOptions | undefined): Promise<ReadonlySet<string>> {
     const signal = options?.signal ?? new AbortController().signal;
-    const { names, isAll } = await this.#listing(folder, signal, (shared) => this.#gather(folder, shared));
+    // Whoever holds a connection would wait for itself, where a listing that others have begun waits for that.
+    const isHolding = heldWhileOpen.getStore() !== undefined;
+    const gather = (shared: AbortSignal) => this.#gather(folder, shared);
+    const { names, isAll } = await (isHolding ? gather(signal) : this.#listing(folder, signal, gather));
     if (isAll || wanted.every((name) => names.has(name))) return names;
     const found = new Set<string>();
     for await (const name of this.#doubtfulIn(folder, signal)) if (wanted.includes(name)) found.add(name);

@@ -1,10 +1,11 @@
 import type { MountPath } from '@wharf/paths';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { at, codeOf, put } from './conformance/driver-calls.ts';
-import type { StorageDriver } from './storage-driver.ts';
+import type { PublishOptions, StorageDriver } from './storage-driver.ts';
 import { saidOfPart, storageError } from './storage-error.ts';
+import { heldWhileOpen } from './while-open.ts';
 import { withListedNames } from './with-listed-names.ts';
 import { withPresentRoot } from './with-present-root.ts';
 
@@ -123,4 +124,95 @@ it('what is refused of several is not asked for, and no call is made for none', 
   const answers = await driver.beginRemoval([at('/FILE~1')]);
   expect(answers).toMatchObject([{ code: 'FAILED_PRECONDITION' }]);
   expect(calls).toEqual([]);
+});
+
+it('a removal that has begun goes on, though its folder has lost its name', async () => {
+  const { inner, store } = await openCounted();
+  await put(store, '/FILE~1/plan', 'text');
+  await store.rename(at('/FILE~1'), at('/aside'), { overwrite: false });
+  const gone: unknown[] = [];
+  const driver = withListedNames(decorated({ ...operationsOf(inner), remove: async (_path, { begun }) => void gone.push(begun) }));
+  expect(await codeOf((driver as Required<StorageDriver>).remove(at('/FILE~1'), { recursive: true, begun: 'aside' }))).toBe('done');
+  expect(gone).toEqual(['aside']);
+});
+
+it.each(['remove', 'remove that fails', 'beginRemoval', 'rename that fails'])(
+  'a name that went counts as listed no more: %s',
+  async (way) => {
+    const { inner, store } = await openCounted({ name: 'FILE~1', entry: 'secret' });
+    const lost = async (done: Promise<unknown>) => {
+      await done;
+      throw storageError('STORAGE_UNAVAILABLE');
+    };
+    const driver = withListedNames(
+      decorated({
+        ...operationsOf(inner),
+        remove: (path, options) => (way === 'remove' ? store.remove(path, options) : lost(store.remove(path, options))),
+        rename: (from, to, options) => lost(store.rename(from, to, options)),
+        beginRemoval: async (paths) => {
+          for (const path of paths) await store.remove(path, { recursive: true });
+          return paths.map(() => undefined);
+        },
+      }),
+    ) as Required<StorageDriver>;
+    await put(driver, '/FILE~1', 'ours');
+    if (way.startsWith('rename')) await driver.rename(at('/FILE~1'), at('/other'), { overwrite: false }).catch(() => undefined);
+    else if (way === 'beginRemoval') await driver.beginRemoval([at('/FILE~1')]);
+    else await driver.remove(at('/FILE~1'), { recursive: false }).catch(() => undefined);
+    await put(store, '/secret', 'theirs');
+    expect(await codeOf(driver.stat(at('/FILE~1')))).toBe('ENTRY_NOT_FOUND');
+    expect(await codeOf(driver.read(at('/FILE~1')))).toBe('ENTRY_NOT_FOUND');
+  },
+);
+
+it('a folder that stays, as it is not empty, does not have the one around it read again', async () => {
+  const { driver, store, asked } = await openCounted();
+  await put(store, '/FILE~1/plan', 'text');
+  await driver.stat(at('/FILE~1'));
+  asked.list = 0;
+  expect(await codeOf(driver.remove(at('/FILE~1'), { recursive: false }))).toBe('DIRECTORY_NOT_EMPTY');
+  expect(await codeOf(driver.remove(at('/FILE~1'), { recursive: true }))).toBe('done');
+  expect(asked.list).toBe(0);
+});
+
+it('what got a name while a content came for it is not replaced, by a draft neither', async () => {
+  const { inner, store } = await openCounted({ name: 'FILE~1', entry: 'secret' });
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      openDraft: async () => {
+        const none = async () => {};
+        const publish = async ({ beforePublish }: PublishOptions) => beforePublish?.();
+        return { write: none, sync: none, sizeBytes: none, read: none, discard: none, close: none, publish } as never;
+      },
+    }),
+  ) as Required<StorageDriver>;
+  const draft = await driver.openDraft(at('/FILE~1'), 'id', { create: true });
+  const content = (async function* () {
+    await put(store, '/secret', 'theirs');
+    const later = performance.now() + 3_000;
+    onTestFinished(vi.spyOn(performance, 'now').mockReturnValue(later).mockRestore);
+    yield Buffer.from('ours');
+  })();
+  expect(await codeOf(driver.write(at('/FILE~1'), content, { overwrite: true }))).toBe('ENTRY_EXISTS');
+  expect(await codeOf(draft.publish({ overwrite: true }))).toBe('ENTRY_EXISTS');
+});
+
+it('whoever holds a connection lists for itself, as what others list may wait for that one', async () => {
+  const { inner, store } = await openCounted();
+  for (const name of ['FILE~1', 'FILE~2']) await put(store, `/${name}`, 'text');
+  const ended = Promise.withResolvers<void>();
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      async *list(folder, options) {
+        if (heldWhileOpen.getStore() === undefined) await ended.promise;
+        yield* store.list(folder, options);
+      },
+    }),
+  );
+  const other = driver.stat(at('/FILE~1'));
+  await heldWhileOpen.run(new Map(), () => driver.stat(at('/FILE~2')));
+  ended.resolve();
+  expect((await other).name).toBe('FILE~1');
 });

@@ -1,8 +1,12 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
-import { type CompleteDriver, decorated, operationsOf } from './complete-driver.ts';
+import { type CompleteDriver, decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
+import { hasDoubtfulName } from './doubtful-names.ts';
 import { ListedNames } from './listed-names.ts';
-import type { CallOptions, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
+
+/** Whether a name is free is asked once more after so long, in milliseconds. */
+const LATE_MS = 2_000;
 
 /**
  * A driver in which an entry with a doubtful name is there only if its folder lists it: servers find by such names what has another one, or what no folder lists,
@@ -13,7 +17,7 @@ export function withListedNames(driver: StorageDriver): StorageDriver {
   const names = new ListedNames(driver);
   const operations = operationsOf(driver);
   const { write, makeDirectory, remove, rename, copy, link, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } = operations;
-  const { there, making, placing } = checksOf(names);
+  const { there, making, placing, askingAgain } = checksOf(names);
   return decorated({
     ...operations,
     stat: (path, options) => names.stat(path, options),
@@ -37,19 +41,28 @@ export function withListedNames(driver: StorageDriver): StorageDriver {
     remove:
       remove &&
       (async (path, options) => {
-        await names.requireToGo(path, options);
-        await remove(path, options);
+        // What has begun has lost its name.
+        if (options.begun === undefined) await names.requireToGo(path, options);
+        try {
+          await remove(path, options);
+        } catch (error) {
+          // Of what fails otherwise it is not known whether it was done.
+          if (!AppError.is(error, 'DIRECTORY_NOT_EMPTY')) names.gone(path);
+          throw error;
+        }
         names.gone(path);
       }),
     rename: placing(rename, (from) => names.gone(from)),
     copy: placing(copy, () => undefined),
-    write: write && ((file, content, options) => making(file, options, () => write(file, content, options))),
+    write: write && ((file, content, options) => making(file, options, () => write(file, content, askingAgain(file, options)))),
     makeDirectory: makeDirectory && ((path, options) => making(path, options, () => makeDirectory(path, options))),
     openDraft:
       openDraft &&
       (async (file, id, options) => {
         await names.requireFree(file, options);
-        return openDraft(file, id, options);
+        const draft = operationsOfDraft(await openDraft(file, id, options));
+        const lookedAtMs = performance.now();
+        return { ...draft, publish: (published) => draft.publish(askingAgain(file, published, lookedAtMs)) };
       }),
     ...severalOf(operations, names),
   });
@@ -81,11 +94,22 @@ function checksOf(names: ListedNames) {
     (async (from: MountPath, to: MountPath, options: Options): Promise<Result> => {
       await names.require(from, options);
       if (from === to) return run(from, to, options);
-      const result = await making(to, options, () => run(from, to, options));
-      onPlaced(from);
-      return result;
+      return making(to, options, () => run(from, to, options).finally(() => onPlaced(from)));
     });
-  return { there, making, placing };
+  /** A content may come for hours, and something else may have got the name meanwhile. */
+  const askingAgain = <Options extends Pick<WriteOptions, 'signal' | 'beforePublish'>>(
+    file: MountPath,
+    options: Options,
+    lookedAtMs = performance.now(),
+  ): Options => {
+    if (!hasDoubtfulName(file)) return options;
+    const beforePublish = async () => {
+      if (performance.now() - lookedAtMs >= LATE_MS) await names.requireFree(file, options);
+      await options.beforePublish?.();
+    };
+    return { ...options, beforePublish };
+  };
+  return { there, making, placing, askingAgain };
 }
 
 /** Calls of which each says what became of several. */
@@ -100,7 +124,10 @@ function severalOf({ beginRemoval, readMany, writeMany }: Several, names: Listed
           paths,
           (path) => names.requireToGo(path, options),
           (error) => error,
-          (some) => beginRemoval(some, options),
+          (some) =>
+            beginRemoval(some, options).finally(() => {
+              for (const path of some) names.gone(path);
+            }),
         )),
     readMany:
       readMany &&

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { renameSync } from 'node:fs';
+import fs, { renameSync } from 'node:fs';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -54,6 +54,22 @@ it.each(['FILE~1', '$MFT', '.accesslog', 'plan.txt:note'])(
     expect(reads).toHaveBeenCalledTimes(1);
   },
 );
+
+it('of many names that begin with a dot each removal reads no folder anew, and of short names each does', async () => {
+  const { root } = await makeFolders();
+  const [dotted, short] = ['._IMG', 'IMG~'].map((begin) => Array.from({ length: 20 }, (_, index) => `${begin}${index}`));
+  for (const name of [...(dotted ?? []), ...(short ?? [])]) await writeFile(path.join(root, name), 'text');
+  const confined = new ConfinedRoot(root, true, () => false);
+  const writes = new DiskWrites(confined, new TempArea(confined), 0o777, undefined);
+  const reads = vi.spyOn(fs, 'opendirSync');
+  onTestFinished(() => reads.mockRestore());
+  for (const name of dotted ?? []) await writes.remove(at(`/${name}`), false, new AbortController().signal);
+  expect(reads.mock.calls.length).toBeLessThan(4);
+  reads.mockClear();
+  for (const name of short ?? []) await writes.remove(at(`/${name}`), false, new AbortController().signal);
+  expect(reads).toHaveBeenCalledTimes(20);
+  expect(await readdir(root)).toEqual([]);
+});
 
 it('where folders cannot be held by handles, the real path decides', async () => {
   const { root, outside } = await makeFolders();

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { heldWhileOpen } from '../../driver-contract/while-open.ts';
 import type { FtpSession } from './client.ts';
 import { NotGreeted } from './errors.ts';
 import { SessionPool } from './session-pool.ts';
@@ -20,4 +21,16 @@ it('who is refused a session while the first one is being made waits for that on
   first.resolve(session());
   await Promise.all(served);
   expect(asked).toBe(2);
+});
+
+it('who asks by a session that is lent is known to hold one', async () => {
+  const pool = new SessionPool(
+    async () => session(),
+    (work) => void work.catch(() => undefined),
+    'lending',
+  );
+  onTestFinished(() => pool.close());
+  const { session: lent, release } = await pool.take('writes');
+  expect(await pool.lend(lent, async () => heldWhileOpen.getStore())).toBeInstanceOf(Map);
+  release();
 });

@@ -98,7 +98,7 @@ export class SessionPool {
   async lend<Result>(session: FtpSession, work: () => Promise<Result>): Promise<Result> {
     const lent = { session, gate: createGate(1), isOver: false };
     try {
-      return await this.#lent.run(lent, work);
+      return await this.#lent.run(lent, () => heldWhileOpen.run(heldWhileOpen.getStore() ?? new Map(), work));
     } finally {
       lent.isOver = true;
       await lent.gate.run(async () => undefined);

@@ -89,7 +89,9 @@ export class ConfinedRoot {
   /** Whether the name leads to an entry that the folder spells otherwise, or does not list. */
   isOtherSpelling(folder: HeldFolder, name: string): boolean {
     if (!this.#isToBeListed(folder, name) || !isThere(folder, name)) return false;
-    return this.#names.absentIn(folder, [name], (other) => this.isGuarded(other)).length > 0;
+    // A disk keeps a name of its own from others: what it lists under a dot is nothing else by that name later.
+    const staysListed = !this.#folds && !isDoubtfulName(name);
+    return this.#names.absentIn(folder, [name], (other) => this.isGuarded(other), staysListed).length > 0;
   }
 
   /** Places in `names`, which were listed, of those that are spelled otherwise, or are not there. None where names do not fold. */

@@ -10,6 +10,8 @@ interface Folder {
 
 /** The names of a folder that has more letters in them are not gathered: they would not be kept, and each look of a thread would fill its heap with them. */
 const MOST_LETTERS = 4 * 1024 * 1024;
+/** So long, in milliseconds, at most, a name that stays listed counts as listed though its folder changes: each removal of many changes it. */
+const LISTED_MS = 5_000;
 
 /** The names in folders of a disk that folds names, as they are spelled there. Names of settled folders are kept. Blocks. */
 export class SpelledNames {
@@ -24,12 +26,13 @@ export class SpelledNames {
   /**
    * Places in `names` of those that the folder does not have, or has in another spelling.
    *
-   * @param isKept others are never asked for. @throws errors of the system
+   * @param isKept others are never asked for. @param staysListed what was listed by these names is never found by them otherwise. @throws errors of the system
    */
-  absentIn(folder: Folder, names: readonly string[], isKept: (name: string) => boolean = () => true): number[] {
+  absentIn(folder: Folder, names: readonly string[], isKept: (name: string) => boolean = () => true, staysListed = false): number[] {
     const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = folder.stat();
     const version = `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
-    if (this.#kept.hasAll(version, names)) return [];
+    const ofNow = `${dev}-${ino} ${Math.floor(Date.now() / LISTED_MS)}`;
+    if (this.#kept.hasAll(version, names) || (staysListed && this.#kept.hasAll(ofNow, names))) return [];
     const absent = new Set(names);
     let present: Set<string> | undefined = new Set();
     let letters = 0;
@@ -40,7 +43,7 @@ export class SpelledNames {
       if (letters > this.#mostLetters) present = undefined;
       present?.add(name);
     }
-    if (present) this.#kept.keep(version, present, Number(ctimeMs));
+    if (present && !this.#kept.keep(version, present, Number(ctimeMs)) && staysListed) this.#kept.keep(ofNow, present, 0);
     return names.flatMap((name, index) => (absent.has(name) ? [index] : []));
   }
 }
