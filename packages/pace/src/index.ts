@@ -15,7 +15,7 @@ export { brokenBound, countJson, type JsonBounds } from './json-bounds.ts';
 export { createKeyedTurns, type KeyedTurns } from './keyed-turns.ts';
 export { countProcess, memoryBytes, ownBytes, takenBytes } from './memory-bytes.ts';
 export { encodingOf, ownText, textBytes } from './own-text.ts';
-export { createPace, forOwner, outsideCalls, ownerNow, type Pace } from './pace.ts';
+export { createPace, forOwner, outsideCalls, ownerNow, type Pace, takeTurn } from './pace.ts';
 export { type OnFlood, pacePieces } from './pace-pieces.ts';
 export { parseJson } from './parse-json.ts';
 export { createPatternBound, isHugePattern, MAX_PATTERNS_BYTES, patternsBytes } from './pattern-cost.ts';

@@ -73,6 +73,7 @@ export {
   forServices,
   forUsers,
   type Guarded,
+  LONG_TEXT_LETTERS,
   notImplemented,
   type RpcDefinition,
   type RpcService,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { awaitBody, forOwner } from '@wharf/pace';
+import { awaitBody, forOwner, takeTurn } from '@wharf/pace';
 import {
   type ByteServer,
   type Call,
@@ -12,6 +12,7 @@ import {
   inSpan,
   isTusPath,
   isUser,
+  LONG_TEXT_LETTERS,
   onceClosed,
   partCodes,
   readCallHeaders,
@@ -159,6 +160,8 @@ async function answer(
 ): Promise<void> {
   const { context } = options;
   const { path, query, isPart, writeSession, download } = asked;
+  // As calls with long texts are.
+  if (Math.max(request.url?.length ?? 0, request.headers['file-path']?.length ?? 0) > LONG_TEXT_LETTERS) await takeTurn();
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
     const { identity } = await options.callers.establish(request.headers.authorization);

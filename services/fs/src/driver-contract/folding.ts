@@ -63,13 +63,19 @@ const keptOfAll = forgettable(
   }),
 );
 
-/** Names of folders that rest. What is kept only ever says yes: a name that appeared in a folder without a new version of it is looked for there. */
+/** Names of folders that rest. A name that appeared in a folder without a new version of it is looked for there: what is kept says yes, and no for a while at most. */
 export class KeptNames {
   readonly #kept = new OwnPart(keptOfAll);
 
   hasAll(version: string, names: readonly string[]): boolean {
     const kept = this.#kept.get(version);
     return kept !== undefined && names.every((name) => kept.has(name));
+  }
+
+  /** Those of the names that a folder has not; undefined: it is not kept. */
+  lackedBy(version: string, names: readonly string[]): ReadonlySet<string> | undefined {
+    const kept = this.#kept.get(version);
+    return kept && new Set(names.filter((name) => !kept.has(name)));
   }
 
   /** @param changedMs when the folder changed last. @returns false: it does not rest */

@@ -304,7 +304,7 @@ export interface DriverTraits {
    * step, or as good as one.
    */
   readonly removesStepwise?: true;
-  /** A name finds what is stored under just this name, as in a store of objects. Absent: a disk behind it may find an entry by other names. */
+  /** A name finds what has just this name, as in a list that somebody wrote down. Absent: a store may keep objects in files, and a disk behind it may find an entry by other names. */
   readonly findsExactNames?: true;
   /** Names that the storage keeps no entry of. Absent: it keeps all up to `maxNameBytes`. */
   readonly refusedNames?: RefusedNames;

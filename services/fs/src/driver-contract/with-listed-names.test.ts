@@ -83,7 +83,7 @@ it('a path of a thousand doubtful folders that are not there costs few looks', a
   expect(asked.stat + asked.list).toBeLessThan(10);
 });
 
-it('a store of objects is asked as it is', async () => {
+it('a storage that finds exact names is asked as it is', async () => {
   const { inner } = await openCounted();
   const exact = decorated({ ...operationsOf(inner), traits: { ...inner.traits, findsExactNames: true } });
   expect(withListedNames(exact)).toBe(exact);

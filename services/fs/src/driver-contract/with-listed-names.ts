@@ -10,7 +10,7 @@ const LATE_MS = 2_000;
 
 /**
  * A driver in which an entry with a doubtful name is there only if its folder lists it: servers find by such names what has another one, or what no folder lists,
- * for which no rule was made. Nor is anything made under one by which something is there. In a store of objects a name is what it is stored under.
+ * for which no rule was made. Nor is anything made under one by which something is there.
  */
 export function withListedNames(driver: StorageDriver): StorageDriver {
   if (driver.traits.findsExactNames) return driver;

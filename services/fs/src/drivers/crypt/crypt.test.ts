@@ -194,8 +194,10 @@ describe('crypt: names', () => {
     const keys = await deriveKeys('a password', '');
     const names = createNames(keys, { mode: 'obfuscate', encoding: 'base64', encryptsFolders: true, suffix: '.bin' });
     const { hide, show } = createObfuscation(keys.name);
-    const pairs = Array.from({ length: 3_000 }, (_, index) => {
-      const name = `${index.toString(26)}é${'z'.repeat(index % 7)}-v2020-01-02-030405-00${index % 10}.txt`;
+    const pairs = Array.from({ length: 20_000 }, (_, index) => {
+      const part = (most: number, width = 2) => `${(index * 7_919 + most * 31) % most}`.padStart(width, '0');
+      const version = `-v${part(9_999, 4)}-1${part(3, 1)}-1${part(10, 1)}-${part(24)}${part(60)}${part(59)}-${part(997, 3)}`;
+      const name = `${index.toString(26)}plan${version}.txt`;
       const hidden = names.ofFile(name) ?? '';
       return { name, hidden, other: show(hidden) ?? '' };
     }).filter(({ hidden, other }) => hide(other) === hidden);

@@ -4,6 +4,24 @@ import { makeTempDir } from '@wharf/harness';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { SpelledNames } from './spelled-names.ts';
 
+it('what a folder that rests does not list is looked for in it once, however many other names are asked for', async () => {
+  const temp = await makeTempDir('spelled');
+  onTestFinished(() => temp.remove());
+  for (const name of ['one', 'two']) fs.writeFileSync(path.join(temp.path, name), '');
+  const stats = fs.statSync(temp.path, { bigint: true });
+  const folder = { prefix: `${temp.path}/`, stat: () => ({ ...stats, ctimeMs: stats.ctimeMs - 60_000n }) as fs.BigIntStats };
+  const reads = vi.spyOn(fs, 'opendirSync');
+  onTestFinished(() => reads.mockRestore());
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const names = new SpelledNames();
+  for (let index = 0; index < 20; index += 1) expect(names.absentIn(folder, ['one', `ONE~${index}`])).toEqual([1]);
+  expect(reads).toHaveBeenCalledTimes(1);
+  vi.setSystemTime(1_800_000_005_000);
+  expect(names.absentIn(folder, ['ONE~1'])).toEqual([0]);
+  expect(reads).toHaveBeenCalledTimes(2);
+});
+
 it('of a folder with many letters in its names none are held, and what is spelled otherwise is found', async () => {
   const temp = await makeTempDir('spelled');
   onTestFinished(() => temp.remove());

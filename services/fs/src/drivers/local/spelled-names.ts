@@ -10,7 +10,10 @@ interface Folder {
 
 /** The names of a folder that has more letters in them are not gathered: they would not be kept, and each look of a thread would fill its heap with them. */
 const MOST_LETTERS = 4 * 1024 * 1024;
-/** So long, in milliseconds, at most, a name that stays listed counts as listed though its folder changes: each removal of many changes it. */
+/**
+ * So long, in milliseconds, at most, a name that stays listed counts as listed though its folder changes: each removal of many changes it. And so long what a folder
+ * that rests does not list is not looked for in it again, however many ask.
+ */
 const LISTED_MS = 5_000;
 
 /** The names in folders of a disk that folds names, as they are spelled there. Names of settled folders are kept. Blocks. */
@@ -31,8 +34,11 @@ export class SpelledNames {
   absentIn(folder: Folder, names: readonly string[], isKept: (name: string) => boolean = () => true, staysListed = false): number[] {
     const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = folder.stat();
     const version = `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
-    const ofNow = `${dev}-${ino} ${Math.floor(Date.now() / LISTED_MS)}`;
+    const now = Math.floor(Date.now() / LISTED_MS);
+    const [ofNow, ofVersionNow] = [`${dev}-${ino} ${now}`, `${version} ${now}`];
     if (this.#kept.hasAll(version, names) || (staysListed && this.#kept.hasAll(ofNow, names))) return [];
+    const lacked = this.#kept.lackedBy(ofVersionNow, names);
+    if (lacked) return placesOf(names, lacked);
     const absent = new Set(names);
     let present: Set<string> | undefined = new Set();
     let letters = 0;
@@ -43,7 +49,12 @@ export class SpelledNames {
       if (letters > this.#mostLetters) present = undefined;
       present?.add(name);
     }
-    if (present && !this.#kept.keep(version, present, Number(ctimeMs)) && staysListed) this.#kept.keep(ofNow, present, 0);
-    return names.flatMap((name, index) => (absent.has(name) ? [index] : []));
+    if (present && this.#kept.keep(version, present, Number(ctimeMs))) this.#kept.keep(ofVersionNow, present, Number(ctimeMs));
+    else if (present && staysListed) this.#kept.keep(ofNow, present, 0);
+    return placesOf(names, absent);
   }
+}
+
+function placesOf(names: readonly string[], wanted: ReadonlySet<string>): number[] {
+  return names.flatMap((name, index) => (wanted.has(name) ? [index] : []));
 }

@@ -128,7 +128,6 @@ export class RcloneDriver implements StorageDriver {
     this.traits = {
       caseSensitive: root.isCaseSensitive,
       keepsEmptyDirectories: true,
-      ...(this.#buckets && { findsExactNames: true }),
       modTimeStepMs: undefined,
       maxNameBytes: 255,
       hashes: [],

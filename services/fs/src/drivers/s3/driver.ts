@@ -101,7 +101,6 @@ export class S3Driver implements StorageDriver {
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,
-      findsExactNames: true,
       modTimeStepMs: undefined,
       maxNameBytes: 255,
       hashes: [],

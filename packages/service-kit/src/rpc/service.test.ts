@@ -1,0 +1,45 @@
+import { setImmediate } from 'node:timers/promises';
+import { forOwner } from '@wharf/pace';
+import { expect, it } from 'vitest';
+import type { Call } from './call.ts';
+import { defineRpcService, forAnyone, invoke, LONG_TEXT_LETTERS, type MethodDefinition } from './service.ts';
+
+const call: Call = {
+  ...{ requestId: '', revisions: { auth: 0, admin: 0 }, signal: new AbortController().signal },
+  identity: { kind: 'service', name: 'fs' } as never,
+};
+const method = (name: string, responseStream: boolean) => ({ name, responseStream, requestStream: false, options: {} }) as MethodDefinition;
+
+it('of calls with long texts one goes on in each turn of the event loop, by turns of their owners; short ones wait for none', async () => {
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) global.setImmediate(count);
+  };
+  global.setImmediate(count);
+  const begun: { name: string; turn: number }[] = [];
+  const begin = ({ name }: { name: string }) => void begun.push({ name, turn });
+  const service = defineRpcService(
+    { name: 'Fs', fullName: 'wharf.Fs', methods: { get: method('get', false), list: method('list', true) } },
+    {
+      get: forAnyone(async (request: never) => begin(request)),
+      list: forAnyone(async function* (request: never) {
+        begin(request);
+        yield 'page';
+      }),
+    } as never,
+  );
+  const path = `/${'a'.repeat(LONG_TEXT_LETTERS)}`;
+  const ask = (owner: string, name: string, asked = path) => forOwner(owner, () => invoke(service, 'get', { name, path: asked }, call));
+  const answers = [ask('eve', 'eve 1'), ask('eve', 'eve 2'), ask('eve', 'eve 3'), ask('vic', 'vic'), ask('bob', 'short', '/a')];
+  const pages = forOwner('ann', () => Array.fromAsync(invoke(service, 'list', { name: 'pages', path }, call) as AsyncIterable<unknown>));
+  await Promise.all(answers);
+  expect(await pages).toEqual(['page']);
+  isOver = true;
+  await setImmediate();
+  const names = begun.map(({ name }) => name);
+  expect(names[0]).toBe('short');
+  expect(names.at(-1)).toBe('eve 3');
+  expect(new Set(begun.map((each) => each.turn)).size).toBe(begun.length);
+});
