@@ -94,6 +94,11 @@ export class ConfinedRoot {
     return this.#names.absentIn(folder, [name], (other) => this.isGuarded(other), staysListed).length > 0;
   }
 
+  /** Places in `names`, which were listed, of those that are spelled otherwise, or are not there. None where names do not fold. */
+  otherSpellings(folder: HeldFolder, names: readonly string[]): readonly number[] {
+    return this.#folds ? this.#names.absentIn(folder, names) : [];
+  }
+
   /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
   stat(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
     this.#checkSpelling(entry);

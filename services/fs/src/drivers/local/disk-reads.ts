@@ -120,7 +120,9 @@ export class DiskReads {
     return this.#inFolder(path, (folder) => {
       if (ifVersion !== undefined && ifVersion !== versionOf(folder.stat())) throw storageError('STALE_VERSION');
       const wanted = names === '' ? [] : names.split('/');
-      return this.#statAll(folder, wanted);
+      const packed = this.#statAll(folder, wanted);
+      for (const index of this.#root.otherSpellings(folder, wanted)) packGone(packed, index * NUMBERS_PER_ENTRY);
+      return packed;
     });
   }
 
