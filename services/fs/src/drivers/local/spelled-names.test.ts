@@ -22,6 +22,24 @@ it('what a folder that rests does not list is looked for in it once, however man
   expect(reads).toHaveBeenCalledTimes(2);
 });
 
+it('what came into a folder that rests is found at once, where the disk keeps no time of that', async () => {
+  const temp = await makeTempDir('spelled');
+  onTestFinished(() => temp.remove());
+  fs.writeFileSync(path.join(temp.path, 'one'), '');
+  const stats = fs.statSync(temp.path, { bigint: true });
+  const folder = { prefix: `${temp.path}/`, stat: () => ({ ...stats, ctimeMs: stats.ctimeMs - 60_000n }) as fs.BigIntStats };
+  const reads = vi.spyOn(fs, 'opendirSync');
+  onTestFinished(() => reads.mockRestore());
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+  onTestFinished(() => void vi.useRealTimers());
+  const names = new SpelledNames();
+  expect(names.absentIn(folder, ['one', 'two'])).toEqual([1]);
+  fs.writeFileSync(path.join(temp.path, 'two'), '');
+  expect(names.absentIn(folder, ['one', 'two'])).toEqual([]);
+  expect(names.absentIn(folder, ['one', 'two'])).toEqual([]);
+  expect(reads).toHaveBeenCalledTimes(2);
+});
+
 it('of a folder with many letters in its names none are held, and what is spelled otherwise is found', async () => {
   const temp = await makeTempDir('spelled');
   onTestFinished(() => temp.remove());

@@ -1,4 +1,4 @@
-import type fs from 'node:fs';
+import fs from 'node:fs';
 import { KeptNames } from '../../driver-contract/folding.ts';
 import { direntsOf } from './names-in.ts';
 
@@ -15,6 +15,8 @@ const MOST_LETTERS = 4 * 1024 * 1024;
  * that rests does not list is not looked for in it again, however many ask.
  */
 const LISTED_MS = 5_000;
+/** What changed so long, in milliseconds, before that time or later may have come meanwhile: some disks keep no time of a folder that files come into, and clocks differ. */
+const NEW_MS = 5_000;
 
 /** The names in folders of a disk that folds names, as they are spelled there. Names of settled folders are kept. Blocks. */
 export class SpelledNames {
@@ -38,7 +40,7 @@ export class SpelledNames {
     const [ofNow, ofVersionNow] = [`${dev}-${ino} ${now}`, `${version} ${now}`];
     if (this.#kept.hasAll(version, names) || (staysListed && this.#kept.hasAll(ofNow, names))) return [];
     const lacked = this.#kept.lackedBy(ofVersionNow, names);
-    if (lacked) return placesOf(names, lacked);
+    if (lacked && !mayBeNew(folder, lacked, now * LISTED_MS - NEW_MS)) return placesOf(names, lacked);
     const absent = new Set(names);
     let present: Set<string> | undefined = new Set();
     let letters = 0;
@@ -53,6 +55,10 @@ export class SpelledNames {
     else if (present && staysListed) this.#kept.keep(ofNow, present, 0);
     return placesOf(names, absent);
   }
+}
+
+function mayBeNew({ prefix }: Folder, names: ReadonlySet<string>, sinceMs: number): boolean {
+  return [...names].some((name) => (fs.lstatSync(prefix + name, { throwIfNoEntry: false })?.ctimeMs ?? 0) >= sinceMs);
 }
 
 function placesOf(names: readonly string[], wanted: ReadonlySet<string>): number[] {
