@@ -190,6 +190,20 @@ describe('crypt: names', () => {
     for (const name of stored) expect((await collect(await driver.read(at(`/${name}`)))).toString()).toBe(name);
   });
 
+  it.each(['standard', 'obfuscate'] as const)('%s: a file with a version and a folder do not have one name', async (mode) => {
+    const driver = await openOver(new MemoryDriver(), { filename_encryption: mode, directory_name_encryption: 'true' });
+    const [file, folder] = [at('/a-v2020-01-02-030405-000.txt'), at('/b-v2020-01-02-030405-000')];
+    await put(driver, file, 'text');
+    await driver.makeDirectory(folder);
+    await refuses('ENTRY_EXISTS', driver.makeDirectory(file));
+    await refuses('NOT_A_DIRECTORY', put(driver, `${file}/in/below`, 'x'));
+    await refuses('IS_A_DIRECTORY', put(driver, folder, 'x'));
+    await refuses('IS_A_DIRECTORY', driver.read(folder));
+    await refuses('NOT_A_DIRECTORY', Array.fromAsync(driver.list(file)));
+    await refuses('ENTRY_EXISTS', driver.rename(folder, file, { overwrite: false }));
+    expect((await namesIn(driver, '/')).sort()).toEqual(['a-v2020-01-02-030405-000.txt', 'b-v2020-01-02-030405-000']);
+  });
+
   it('a name that is hidden as what another one is with its version is refused, and is not there', async () => {
     const keys = await deriveKeys('a password', '');
     const names = createNames(keys, { mode: 'obfuscate', encoding: 'base64', encryptsFolders: true, suffix: '.bin' });

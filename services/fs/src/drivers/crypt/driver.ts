@@ -281,13 +281,13 @@ class CryptDriver implements StorageDriver {
 
   /** What has the name that is to be of a file, or of a folder, and is the other: below they do not meet. */
   async #findOther(path: MountPath, kind: 'file' | 'folder', options: CallOptions): Promise<Known | undefined> {
-    return this.#names.isAlike ? undefined : this.#find(path, kind === 'file' ? 'folder' : 'file', options);
+    return this.#names.isOne(nameAt(path)) ? undefined : this.#find(path, kind === 'file' ? 'folder' : 'file', options);
   }
 
   /** That no file is where folders are to be made. @throws AppError NOT_A_DIRECTORY */
   async #requireFolder(folder: MountPath, options: CallOptions): Promise<void> {
-    if (this.#names.isAlike) return;
     for (let at = folder; at !== MOUNT_ROOT; at = parentPath(at)) {
+      if (this.#names.isOne(nameAt(at))) continue;
       if (await this.#find(at, 'folder', options)) return;
       if (await this.#find(at, 'file', options)) throw storageError('NOT_A_DIRECTORY');
     }

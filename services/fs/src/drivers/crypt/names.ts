@@ -7,8 +7,10 @@ import { createObfuscation } from './obfuscated-names.ts';
 
 /** The names of entries as they are shown, and as the folder below has them. */
 export interface CryptNames {
-  /** Whether a file and a folder of one name have one name below, too. */
+  /** Whether folders are turned as files are. */
   readonly isAlike: boolean;
+  /** Whether a file and a folder of this name have one name below, too: versions of files stay readable, and those of folders do not. */
+  isOne(name: string): boolean;
   /** The longest name that is kept, of files and folders, where the folder below keeps one of `maxBytes`. */
   maxNameBytes(maxBytes: number): number;
   /** Undefined: below it would be another one's. */
@@ -41,15 +43,17 @@ export function createNames(
           shownFile: (name: string) => (name.endsWith(suffix) && name !== suffix ? name.slice(0, -suffix.length) : undefined),
         }
       : withVersions(hide, show);
+  const ofFolder = encryptsFolders ? hide : asItIs;
   return {
     isAlike: encryptsFolders,
+    isOne: (name) => encryptsFolders && (!VERSION.test(name) || files.ofFile(name) === ofFolder(name)),
     maxNameBytes(maxBytes) {
       if (mode === 'off') return maxBytes - suffix.length;
       if (mode === 'obfuscate') return maxBytes - HIDDEN_PREFIX;
       return Math.floor(Math.floor(maxBytes / EXPANSION[settings.encoding]) / BLOCK) * BLOCK - 1;
     },
     ...files,
-    ofFolder: encryptsFolders ? hide : asItIs,
+    ofFolder,
     shownFolder: encryptsFolders ? show : asItIs,
   };
 }
