@@ -43,3 +43,26 @@ it('of calls with long texts one goes on in each turn of the event loop, by turn
   expect(names.at(-1)).toBe('eve 3');
   expect(new Set(begun.map((each) => each.turn)).size).toBe(begun.length);
 });
+
+it.each([false, true])('a call with a long text that is cancelled before its turn begins nothing (stream: %s)', async (isStream) => {
+  let hasBegun = false;
+  const handlers = {
+    get: forAnyone(async () => {
+      hasBegun = true;
+    }),
+    list: forAnyone(async function* () {
+      hasBegun = true;
+      yield 'page';
+    }),
+  };
+  const service = defineRpcService(
+    { name: 'Fs', fullName: 'wharf.Fs', methods: { get: method('get', false), list: method('list', true) } },
+    handlers as never,
+  );
+  const gone = new AbortController();
+  const answer = invoke(service, isStream ? 'list' : 'get', { path: 'a'.repeat(LONG_TEXT_LETTERS + 1) }, { ...call, signal: gone.signal });
+  const done = isStream ? Array.fromAsync(answer as AsyncIterable<unknown>) : (answer as Promise<unknown>);
+  gone.abort();
+  await expect(done).rejects.toBe(gone.signal.reason);
+  expect(hasBegun).toBe(false);
+});

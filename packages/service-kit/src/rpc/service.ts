@@ -94,7 +94,12 @@ export function invoke(service: RpcService, method: string, request: unknown, ca
   if (!target) throw new AppError('UNSUPPORTED_OPERATION', `${service.definition.fullName} has no method ${method}`);
   target[GUARDED](call);
   const handle = () => target.handle(request as never, call);
-  const start = () => (isLong(request) ? inTurn(handle, service.definition.methods[method]?.responseStream === true) : handle());
+  // For who has gone meanwhile nothing is begun.
+  const begin = () => {
+    call.signal.throwIfAborted();
+    return handle();
+  };
+  const start = () => (isLong(request) ? inTurn(begin, service.definition.methods[method]?.responseStream === true) : handle());
   return call.hops ? withHops(call.hops, start) : start();
 }
 

@@ -161,7 +161,11 @@ async function answer(
   const { context } = options;
   const { path, query, isPart, writeSession, download } = asked;
   // As calls with long texts are.
-  if (Math.max(request.url?.length ?? 0, request.headers['file-path']?.length ?? 0) > LONG_TEXT_LETTERS) await takeTurn();
+  const { 'file-path': filePath, 'upload-metadata': metadata } = request.headers;
+  if ([request.url, filePath, metadata].some((text) => (text?.length ?? 0) > LONG_TEXT_LETTERS)) {
+    await takeTurn();
+    call.signal.throwIfAborted();
+  }
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
     const { identity } = await options.callers.establish(request.headers.authorization);
