@@ -64,6 +64,7 @@ export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from '.
 export { type ByteServer, callHeaders, dropCallHeaders, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
 export { HOPS_HEADER, hopsOf, INSTALLATION_HEADER, MAX_HOPS, parseHops, refusalOfHops, trailOf, withHops } from './rpc/hops.ts';
+export { hasLongText, LONG_TEXT_LETTERS, takeLongTurn } from './rpc/long-texts.ts';
 export { createOneByOne, type OneByOne } from './rpc/one-by-one.ts';
 export type { Peers } from './rpc/peers.ts';
 export {
@@ -73,7 +74,6 @@ export {
   forServices,
   forUsers,
   type Guarded,
-  LONG_TEXT_LETTERS,
   notImplemented,
   type RpcDefinition,
   type RpcService,

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { forOwner } from '@wharf/pace';
 import { expect, it } from 'vitest';
 import type { Call } from './call.ts';
-import { defineRpcService, forAnyone, invoke, LONG_TEXT_LETTERS, type MethodDefinition } from './service.ts';
+import { LONG_TEXT_LETTERS } from './long-texts.ts';
+import { defineRpcService, forAnyone, invoke, type MethodDefinition } from './service.ts';
 
 const call: Call = {
   ...{ requestId: '', revisions: { auth: 0, admin: 0 }, signal: new AbortController().signal },

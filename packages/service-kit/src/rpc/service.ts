@@ -1,10 +1,10 @@
 import type { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { AppError } from '@wharf/errors';
-import { takeTurn } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import type { Identity } from '../identity/identity.ts';
 import type { Call } from './call.ts';
 import { withHops } from './hops.ts';
+import { hasLongText, takeLongTurn } from './long-texts.ts';
 
 /** What ts-proto generates for a message, as far as it is used here. */
 export interface MessageType {
@@ -94,28 +94,14 @@ export function invoke(service: RpcService, method: string, request: unknown, ca
   if (!target) throw new AppError('UNSUPPORTED_OPERATION', `${service.definition.fullName} has no method ${method}`);
   target[GUARDED](call);
   const handle = () => target.handle(request as never, call);
-  // For who has gone meanwhile nothing is begun.
-  const begin = () => {
-    call.signal.throwIfAborted();
-    return handle();
+  const start = () => {
+    if (!hasLongText(Object.values(request as object))) return handle();
+    const turn = takeLongTurn(call.signal);
+    return service.definition.methods[method]?.responseStream
+      ? messagesAfter(turn, handle as () => AsyncIterable<unknown>)
+      : turn.then(handle);
   };
-  const start = () => (isLong(request) ? inTurn(begin, service.definition.methods[method]?.responseStream === true) : handle());
   return call.hops ? withHops(call.hops, start) : start();
-}
-
-/**
- * A text of more letters may be a path of so many folders that looking for rules on the way is a long piece of work, which cannot be divided. Such calls come by
- * turns, in each of which one goes on, and those of one owner leave the next to others.
- */
-export const LONG_TEXT_LETTERS = 256;
-
-function isLong(request: unknown): boolean {
-  return Object.values(request as object).some((value) => typeof value === 'string' && value.length > LONG_TEXT_LETTERS);
-}
-
-function inTurn(handle: () => unknown, isStream: boolean): unknown {
-  const turn = takeTurn();
-  return isStream ? messagesAfter(turn, handle as () => AsyncIterable<unknown>) : turn.then(handle);
 }
 
 async function* messagesAfter(turn: Promise<void>, handle: () => AsyncIterable<unknown>): AsyncGenerator<unknown, void> {

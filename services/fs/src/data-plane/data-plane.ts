@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { awaitBody, forOwner, takeTurn } from '@wharf/pace';
+import { awaitBody, forOwner } from '@wharf/pace';
 import {
   type ByteServer,
   type Call,
@@ -9,16 +9,17 @@ import {
   endWhenIdle,
   foreseen,
   forPeople,
+  hasLongText,
   inSpan,
   isTusPath,
   isUser,
-  LONG_TEXT_LETTERS,
   onceClosed,
   partCodes,
   readCallHeaders,
   type ServiceKit,
   shareKeyOf,
   type TransferLimit,
+  takeLongTurn,
   traceparentOf,
   tusStatus,
   withHops,
@@ -162,10 +163,7 @@ async function answer(
   const { path, query, isPart, writeSession, download } = asked;
   // As calls with long texts are.
   const { 'file-path': filePath, 'upload-metadata': metadata } = request.headers;
-  if ([request.url, filePath, metadata].some((text) => (text?.length ?? 0) > LONG_TEXT_LETTERS)) {
-    await takeTurn();
-    call.signal.throwIfAborted();
-  }
+  if (hasLongText([request.url, filePath, metadata])) await takeLongTurn(call.signal);
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
     const { identity } = await options.callers.establish(request.headers.authorization);

@@ -18,7 +18,12 @@ const HINT = /[~:]|\/[$@.]/;
 
 /** Whether an entry of this name is there only if its folder lists it. */
 export function isDoubtfulName(name: string): boolean {
-  return name.includes(STREAM) || isDoubtfulItself(name);
+  return mayBeStream(name) || isDoubtfulItself(name);
+}
+
+/** Whether it has the form of a stream's name. */
+export function mayBeStream(name: string): boolean {
+  return name.includes(STREAM);
 }
 
 /**

@@ -2,9 +2,9 @@ import { AppError } from '@wharf/errors';
 import { forgettable } from '@wharf/pace';
 import { childPath, isEntryName, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { hasDoubtfulName, isDoubtfulName, ownerOfStream } from './doubtful-names.ts';
+import { hasDoubtfulName, isDoubtfulName, mayBeStream, ownerOfStream } from './doubtful-names.ts';
 import { OwnPart } from './own-part.ts';
-import { requireListedAbove } from './require-listed.ts';
+import { beginListing, requireListedAbove } from './require-listed.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
 import { isNotThere, isSaidOfPart, storageError } from './storage-error.ts';
@@ -95,7 +95,7 @@ export class ListedNames {
 
   /** What was made under a free name. What may be a stream is looked at. */
   made(path: MountPath): void {
-    for (const place of doubtfulPlaces(path)) if (!nameAt(place).includes(':')) this.#keep(parentPath(place), [nameAt(place)]);
+    for (const place of doubtfulPlaces(path)) if (!mayBeStream(nameAt(place))) this.#keep(parentPath(place), [nameAt(place)]);
   }
 
   /** The name may be another one's from now on. */
@@ -104,12 +104,8 @@ export class ListedNames {
   }
 
   #isKnown(place: MountPath): boolean {
-    return this.#knows(parentPath(place), [nameAt(place)]);
-  }
-
-  #knows(folder: MountPath, names: readonly string[]): boolean {
-    const { names: kept, untilMs = 0 } = this.#kept.get(folder) ?? {};
-    return names.length === 0 || (untilMs > performance.now() && names.every((name) => kept?.has(name)));
+    const kept = this.#kept.get(parentPath(place));
+    return kept !== undefined && kept.untilMs > performance.now() && kept.names.has(nameAt(place));
   }
 
   /** Whether a name is known as an entry's own without its folder. */
@@ -123,10 +119,8 @@ export class ListedNames {
 
   /** By whatever way: some servers look up what they list for one of them. */
   async #isThere(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
-    const begin = async () => {
-      for await (const _ of this.#driver.list(place, callOf(options))) return;
-    };
-    for (const look of [() => this.#driver.stat(place, callOf(options)), begin]) {
+    const call = callOf(options);
+    for (const look of [() => this.#driver.stat(place, call), () => beginListing(this.#driver, place, call)]) {
       const isFound = await look().then(
         () => true,
         (error: unknown) => {
@@ -140,23 +134,17 @@ export class ListedNames {
     return false;
   }
 
-  async #isListed(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
-    const name = nameAt(place);
-    return (await this.#listed(parentPath(place), [name], options)).has(name);
-  }
-
   /** Many ask for names of one folder at a time: it is listed for all of them. */
-  async #listed(folder: MountPath, wanted: readonly string[], options: CallOptions | undefined): Promise<ReadonlySet<string>> {
+  async #isListed(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
+    const [folder, wanted] = [parentPath(place), nameAt(place)];
     const signal = options?.signal ?? new AbortController().signal;
     // Whoever holds a connection would wait for itself, where a listing that others have begun waits for that.
     const isHolding = heldWhileOpen.getStore() !== undefined;
     const gather = (shared: AbortSignal) => this.#gather(folder, shared);
     const { names, isAll } = await (isHolding ? gather(signal) : this.#listing(folder, signal, gather));
-    if (isAll || wanted.every((name) => names.has(name))) return names;
-    const found = new Set<string>();
-    for await (const name of this.#doubtfulIn(folder, signal)) if (wanted.includes(name)) found.add(name);
-    this.#keep(folder, found);
-    return found;
+    if (isAll || names.has(wanted)) return names.has(wanted);
+    for await (const name of this.#doubtfulIn(folder, signal)) if (name === wanted) return true;
+    return false;
   }
 
   /** @returns no more than is kept of one folder */

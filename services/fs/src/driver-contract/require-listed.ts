@@ -22,10 +22,12 @@ export async function requireListed(listed: Promise<unknown>, signal: AbortSigna
 
 /** The same of a folder of a driver. @throws as requireListed() */
 export async function requireListedFolder(driver: StorageDriver, folder: MountPath, options: CallOptions | undefined): Promise<void> {
-  const begin = async () => {
-    for await (const _ of driver.list(folder, options)) return;
-  };
-  await requireListed(begin(), options?.signal);
+  await requireListed(beginListing(driver, folder, options), options?.signal);
+}
+
+/** Lists no more than the first entry. @throws as list() of the driver */
+export async function beginListing(driver: StorageDriver, folder: MountPath, options: CallOptions | undefined): Promise<void> {
+  for await (const _ of driver.list(folder, options)) return;
 }
 
 /** The same of the lowest folder on the way to what is not there. @throws as requireListed(), and what looks say */

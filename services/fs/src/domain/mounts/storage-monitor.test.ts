@@ -10,6 +10,16 @@ import { refusalOf } from '../testing/refusal.ts';
 import { createSchedule } from '../testing/schedule.ts';
 import { createStorageMonitor } from './storage-monitor.ts';
 
+/** Of a storage with a server of its own, whose clock stands still, and which nobody is told of. */
+const quietMonitor = () =>
+  createStorageMonitor({
+    standsOnOthers: () => false,
+    clock: () => 0,
+    after: () => () => undefined,
+    onCall: () => undefined,
+    onBreaker: () => undefined,
+  });
+
 it('a storage that hangs is refused, however many wait for their turn there: the look waits until it has its own', async () => {
   const memory = new MemoryDriver();
   const hanging: (() => void)[] = [];
@@ -17,13 +27,7 @@ it('a storage that hangs is refused, however many wait for their turn there: the
     ...operationsOf(memory),
     stat: () => new Promise((_, reject) => hanging.push(() => reject(storageError('STORAGE_UNAVAILABLE')))),
   });
-  const monitor = createStorageMonitor({
-    standsOnOthers: () => false,
-    clock: () => 0,
-    after: () => () => undefined,
-    onCall: () => undefined,
-    onBreaker: () => undefined,
-  });
+  const monitor = quietMonitor();
   const watched = monitor.watch(withLimits(driver, { names: 1, reads: 1, writes: 1 }, 1), () => () => undefined);
   const ask = (caller: string) => refusalOf(watched.stat(mpath('/file'), { caller, isPatient: true }));
   const end = async () => {
@@ -79,13 +83,7 @@ it('the look is no part of the call that failed last, which may hold what it wou
       throw storageError('STORAGE_UNAVAILABLE');
     },
   });
-  const monitor = createStorageMonitor({
-    standsOnOthers: () => false,
-    clock: () => 0,
-    after: () => () => undefined,
-    onCall: () => undefined,
-    onBreaker: () => undefined,
-  });
+  const monitor = quietMonitor();
   const watched = monitor.watch(driver, () => () => undefined);
   for (let time = 0; time < 3; time += 1) await heldWhileOpen.run(new Map(), () => refusalOf(watched.stat(mpath('/file'))));
   await expect.poll(() => monitor.breaker).toBe('open');

@@ -7,6 +7,18 @@ import { createTestDriver } from '../testing/test-drivers.ts';
 import { applyChanges } from './index-changes.ts';
 import { FIRST_STATE, type IndexedFolder, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
 
+/** An index that knows every folder, with what is removed from it and queued in it. */
+function knowingIndex() {
+  const [removed, queued]: [unknown[], Set<VirtualPath>] = [[], new Set()];
+  const index = {
+    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
+    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
+    remove: async (...asked: unknown[]) => void removed.push(asked),
+    requeue: async (path: VirtualPath) => void queued.add(path),
+  } as unknown as SearchIndex;
+  return { index, removed, queued };
+}
+
 it('changes in one deep folder that the index does not have ask for the way to it once, in few rounds', async () => {
   const memory = await openTree({});
   let [asked, rounds] = [0, 0];
@@ -40,12 +52,7 @@ it('changes in one deep folder that the index does not have ask for the way to i
 it('what is gone goes with all above it that is gone: a folder that has another name would be moved in the index without it', async () => {
   const memory = await openTree({});
   await memory.makeFolder('/there');
-  const removed: unknown[] = [];
-  const index = {
-    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
-    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
-    remove: async (...asked: unknown[]) => void removed.push(asked),
-  } as unknown as SearchIndex;
+  const { index, removed } = knowingIndex();
   await applyChanges(index, memory.snapshot, [[vpath('/there/old/inner/file')], [vpath('/there/gone')]]);
   expect(removed).toEqual([
     ['/there', ['old']],
@@ -65,13 +72,7 @@ it('a storage that takes its time for each of many changes holds up those in oth
     looks += 1;
     await setTimeout(LOOK_MS);
   });
-  const [removed, queued]: [unknown[], Set<VirtualPath>] = [[], new Set()];
-  const index = {
-    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
-    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
-    remove: async (...asked: unknown[]) => void removed.push(asked),
-    requeue: async (path: VirtualPath) => void queued.add(path),
-  } as unknown as SearchIndex;
+  const { index, removed, queued } = knowingIndex();
   const changes = Array.from({ length: 50 }, (_, number) => [vpath(`/slow/${number}`)]);
   await applyChanges(index, snapshot, [...changes, [vpath('/good/gone')]], { lateMs: 10 * LOOK_MS });
   expect(looks).toBeLessThan(25);
@@ -85,13 +86,7 @@ it('what is not there while the root of its storage is not either stays in the i
   away.beforeCalls(async () => {
     throw new AppError('ENTRY_NOT_FOUND', 'object not found');
   });
-  const [removed, queued]: [unknown[], Set<VirtualPath>] = [[], new Set()];
-  const index = {
-    readState: async () => ({ ...FIRST_STATE, mounts: {} }),
-    findFolder: async (path: VirtualPath) => ({ path, depth: NO_DEPTH_LIMIT }),
-    remove: async (...asked: unknown[]) => void removed.push(asked),
-    requeue: async (path: VirtualPath) => void queued.add(path),
-  } as unknown as SearchIndex;
+  const { index, removed, queued } = knowingIndex();
   await applyChanges(index, snapshot, [[vpath('/nas/folder/file')]]);
   expect(removed).toEqual([]);
   expect(queued).toContain('/nas/folder');

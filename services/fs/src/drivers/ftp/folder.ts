@@ -91,15 +91,15 @@ export async function readFolder<Keeper extends Kept>(
   // Servers send lines as records of TLS, so a listing that is cut off may end with a whole line, and Node does not tell that end from the right one: it
   // counts once it came twice. Of a folder that changes all the time the longest does, of a long one the last that was kept.
   let longest = held.bytes;
+  const again = async <Other extends Kept>(beginOther: () => Other): Promise<Listed<Other>> => {
+    try {
+      return await list(beginOther);
+    } catch (error) {
+      held.kept.leave();
+      throw error;
+    }
+  };
   for (let tries = 1; tries < MAX_LISTINGS; tries += 1) {
-    const again = async <Other extends Kept>(beginOther: () => Other): Promise<Listed<Other>> => {
-      try {
-        return await list(beginOther);
-      } catch (error) {
-        held.kept.leave();
-        throw error;
-      }
-    };
     let bytes: number;
     if (held.bytes <= MAX_BYTES_BESIDE) {
       const other = await again(begin);
