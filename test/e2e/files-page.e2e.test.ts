@@ -151,16 +151,16 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
       // Of these, it is the page that has to look through them.
       'open.md': `<div><p>${many(400, (at) => `<b id=a${at}>`)}${'</p><p>x'.repeat(400)}`,
       'attributes.md': `<div ${many(100_000, (at) => `q${at} `)}>x</div>`,
-      'unknown.md': '<x-y>'.repeat(500) + '<p>a'.repeat(90_000),
       'blocks.md': `<div>${'<p>'.repeat(600_000)}`,
     };
-    for (const [name, text] of Object.entries(texts)) {
+    // This one a fast browser cleans in time, a slow one does not.
+    const unknown = '<x-y>'.repeat(500) + '<p>a'.repeat(90_000);
+    for (const [name, text] of Object.entries({ ...texts, 'unknown.md': unknown })) {
       await writeFile(join(folder.disk, name), text);
       await show(`${folder.path}/${name}`);
-      await page
-        .locator('.viewer-page pre')
-        .filter({ hasText: text.slice(0, 60) })
-        .waitFor();
+      const plain = page.locator('.viewer-page pre').filter({ hasText: text.slice(0, 60) });
+      const shown = text === unknown ? plain.or(page.locator('.viewer-page > p:last-of-type')) : plain;
+      await shown.first().waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
