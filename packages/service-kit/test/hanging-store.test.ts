@@ -9,8 +9,8 @@ it('whatever the driver says to those who wait while a store hangs is an outage 
     maxPoolSize: 1,
     retryReads: false,
     heartbeatFrequencyMS: 500,
-    connectTimeoutMS: 300,
-    serverSelectionTimeoutMS: 1_000,
+    connectTimeoutMS: 2_000,
+    serverSelectionTimeoutMS: 10_000,
   });
   try {
     const things = client.db('test').collection('things');
