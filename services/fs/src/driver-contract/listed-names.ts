@@ -17,8 +17,8 @@ const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 const MAX_FOLDER_BYTES = 6 * 1024 * 1024;
 /** What a name takes beside its letters, one of these, and what is kept of a folder beside its names. */
 const [NAME_BYTES, LETTER_BYTES, FOLDER_BYTES] = [64, 2, 512];
-/** For so many names of a folder that are asked for at a time it is listed: each of them would cost two looks or three. */
-const MANY = 200;
+/** For so many names of a folder that are asked for at a time it is listed, as each of them would cost two looks or three; so many entries of it for each. */
+const [MANY, ENTRIES_FOR_EACH] = [200, 100];
 
 /** Of a folder: it only ever says yes. */
 interface Listed {
@@ -53,7 +53,7 @@ export class ListedNames {
     if (!doubtfulPlaces(path, above).every((place) => this.#isKnown(place))) await this.stat(path, options, above);
   }
 
-  /** Of many names one listing of their folder tells; those that it does not have are looked at one by one. @throws AppError: the storage is away, or the caller */
+  /** Of many names one listing of their folder tells, if that is not long for them; those that it does not have are looked at one by one. @throws AppError: the storage is away, or the caller */
   async expect(paths: readonly MountPath[], options: CallOptions | undefined): Promise<void> {
     const pace = createPace(options?.signal);
     const counts = new Map<MountPath, number>();
@@ -64,7 +64,7 @@ export class ListedNames {
     }
     for (const [folder, count] of counts) {
       if (count < MANY) continue;
-      await this.#names(folder, options).catch((error: unknown) => {
+      await this.#gather(folder, options?.signal, ENTRIES_FOR_EACH * count).catch((error: unknown) => {
         throwIfAborted(options?.signal);
         // The folder may not be there, or none: looks tell.
         if (isUnanswered(error)) throw error;
@@ -158,30 +158,26 @@ export class ListedNames {
     return false;
   }
 
+  /** Many ask for names of one folder at a time: it is listed for all of them. */
   async #isListed(place: MountPath, options: CallOptions | undefined): Promise<boolean> {
     const [folder, wanted] = [parentPath(place), nameAt(place)];
-    const { names, isAll } = await this.#names(folder, options);
-    if (isAll || names.has(wanted)) return names.has(wanted);
-    for await (const name of this.#doubtfulIn(folder, options?.signal)) if (name === wanted) return true;
-    return false;
-  }
-
-  /** Many ask for names of one folder at a time: it is listed for all of them. */
-  #names(folder: MountPath, options: CallOptions | undefined): Promise<Gathered> {
     const signal = options?.signal ?? new AbortController().signal;
     // Whoever holds a connection would wait for itself, where a listing that others have begun waits for that.
     const isHolding = heldWhileOpen.getStore() !== undefined;
     const gather = (shared: AbortSignal) => this.#gather(folder, shared);
-    return isHolding ? gather(signal) : this.#listing(folder, signal, gather);
+    const { names, isAll } = await (isHolding ? gather(signal) : this.#listing(folder, signal, gather));
+    if (isAll || names.has(wanted)) return names.has(wanted);
+    for await (const name of this.#doubtfulIn(folder, signal)) if (name === wanted) return true;
+    return false;
   }
 
-  /** @returns no more than is kept of one folder */
-  async #gather(folder: MountPath, signal: AbortSignal): Promise<Gathered> {
+  /** @param most of so many entries alone. @returns no more than is kept of one folder */
+  async #gather(folder: MountPath, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY): Promise<Gathered> {
     const names = new Set<string>();
     const beganAt = performance.now();
     let bytes = 0;
     let isAll = true;
-    for await (const name of this.#doubtfulIn(folder, signal)) {
+    for await (const name of this.#doubtfulIn(folder, signal, most)) {
       bytes += bytesOf(name);
       if (bytes > MAX_FOLDER_BYTES) isAll = false;
       else names.add(name);
@@ -190,8 +186,13 @@ export class ListedNames {
     return { names, isAll };
   }
 
-  async *#doubtfulIn(folder: MountPath, signal: AbortSignal | undefined): AsyncGenerator<string, void> {
-    for await (const { name } of this.#driver.list(folder, { signal, seesAll: true })) if (isDoubtfulName(name)) yield name;
+  async *#doubtfulIn(folder: MountPath, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY): AsyncGenerator<string, void> {
+    let entries = 0;
+    for await (const { name } of this.#driver.list(folder, { signal, seesAll: true })) {
+      if (isDoubtfulName(name)) yield name;
+      entries += 1;
+      if (entries >= most) return;
+    }
   }
 
   #keep(folder: MountPath, names: Iterable<string>, tookMs = 0): void {

@@ -127,13 +127,26 @@ it('what is refused of several is not asked for, and no call is made for none', 
   expect(calls).toEqual([]);
 });
 
-/** Removals that begin in a deep folder of doubtful names. */
-async function beginMany(depth: number, count: number, nameOf: (index: number) => string) {
+/** Removals that begin in a deep folder of doubtful names. @param others that are there beside them, and come first */
+async function beginMany(depth: number, count: number, nameOf: (index: number) => string, others = 0) {
   const { store, inner, asked } = await openCounted();
   const paths = Array.from({ length: count }, (_, index) => at(`${'/a:'.repeat(depth)}/${nameOf(index)}`));
+  for (let index = 0; index < others; index += 1) await put(store, `${'/a:'.repeat(depth)}/other ${index}`, '');
   for (const path of paths) await put(store, path, '');
-  const driver = withListedNames(decorated({ ...operationsOf(inner), beginRemoval: async (some) => some.map(() => 'begun') }));
-  return { asked, begin: () => (driver as Required<StorageDriver>).beginRemoval(paths) };
+  let listed = 0;
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      async *list(folder, options) {
+        for await (const entry of inner.list(folder, options)) {
+          listed += 1;
+          yield entry;
+        }
+      },
+      beginRemoval: async (some) => some.map(() => 'begun'),
+    }),
+  );
+  return { listed: () => listed, asked, begin: () => (driver as Required<StorageDriver>).beginRemoval(paths) };
 }
 
 it('many names with times of day of one call have their folder listed once, and are not looked at one by one', async () => {
@@ -142,6 +155,12 @@ it('many names with times of day of one call have their folder listed once, and 
   expect(new Set(answers)).toEqual(new Set(['begun']));
   expect(asked.list).toBe(1);
   expect(asked.stat).toBeLessThan(10);
+});
+
+it('a folder that is long is not listed to its end for names that looks tell of sooner', async () => {
+  const { listed, begin } = await beginMany(1, 200, (index) => `12:${index}.jpg`, 30_000);
+  expect(new Set(await begin())).toEqual(new Set(['begun']));
+  expect(listed()).toBe(20_000);
 });
 
 it('of many names in a deep folder the way to it is gone once, and others have their turn meanwhile', async () => {
