@@ -1,8 +1,14 @@
 import { collectGarbage } from '@wharf/pace';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type FsContext, readByRulesOfNow } from './context.ts';
+import { beginOperation, type FsContext, readByRulesOfNow } from './context.ts';
 import { createRuleBook } from './domain/access/rule-book.ts';
 import { ruleRecord } from './domain/testing/records.ts';
+
+it('the rights of a call that has waited for its turn are those of its beginning', async () => {
+  const context = { configuration: { snapshot: async () => ({}) } } as unknown as FsContext;
+  const call = { revisions: {}, identity: { kind: 'user', id: 1, role: 0, permission: 0, basePath: '/' }, cameAtMs: 5 } as never;
+  expect((await beginOperation(context, call)).askedAtMs).toBe(5);
+});
 
 it('what was read by other rules is not kept while it is read anew', async () => {
   let saved = 0;

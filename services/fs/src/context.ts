@@ -86,7 +86,7 @@ export async function readByRulesOfNow<Answer>(
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
-  const askedAtMs = performance.now();
+  const { cameAtMs: askedAtMs = performance.now() } = call;
   const snapshot = await context.configuration.snapshot(call.revisions);
   const newest = () => context.configuration.knownSnapshot(call.revisions);
   const { signal } = call;

@@ -24,6 +24,8 @@ export interface Call {
   readonly isFromProxy?: true;
   /** Gateways that this one is a storage of, the first one first (rpc/hops.ts); absent where the client is none. */
   readonly hops?: readonly string[];
+  /** When it came, by the clock of the process, where it has waited for its turn since: who calls, and what they may, is of then. */
+  readonly cameAtMs?: number;
   /** Aborted when the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
 }

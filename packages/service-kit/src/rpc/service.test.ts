@@ -45,6 +45,16 @@ it('of calls with long texts one goes on in each turn of the event loop, by turn
   expect(new Set(begun.map((each) => each.turn)).size).toBe(begun.length);
 });
 
+it('a call with a long text tells since when it has waited for its turn', async () => {
+  const calls: Call[] = [];
+  const handlers = { get: forAnyone(async (_request: never, inTurn: Call) => void calls.push(inTurn)) };
+  const service = defineRpcService({ name: 'Fs', fullName: 'wharf.Fs', methods: { get: method('get', false) } }, handlers as never);
+  for (const length of [LONG_TEXT_LETTERS, LONG_TEXT_LETTERS + 1]) await invoke(service, 'get', { path: 'a'.repeat(length) }, call);
+  const cameAtMs = performance.now();
+  await invoke(service, 'get', { path: 'a'.repeat(LONG_TEXT_LETTERS + 1) }, { ...call, cameAtMs });
+  expect(calls.map((each) => each.cameAtMs)).toEqual([undefined, expect.any(Number), cameAtMs]);
+});
+
 it.each([false, true])('a call with a long text that is cancelled before its turn begins nothing (stream: %s)', async (isStream) => {
   let hasBegun = false;
   const handlers = {

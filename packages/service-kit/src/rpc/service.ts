@@ -93,20 +93,19 @@ export function invoke(service: RpcService, method: string, request: unknown, ca
   const target = service.methods[method];
   if (!target) throw new AppError('UNSUPPORTED_OPERATION', `${service.definition.fullName} has no method ${method}`);
   target[GUARDED](call);
-  const handle = () => target.handle(request as never, call);
+  const handle = (inTurn: Call) => target.handle(request as never, inTurn);
   const start = () => {
-    if (!hasLongText(Object.values(request as object))) return handle();
-    const turn = takeLongTurn(call.signal);
+    if (!hasLongText(Object.values(request as object))) return handle(call);
+    const turn = takeLongTurn(call);
     return service.definition.methods[method]?.responseStream
-      ? messagesAfter(turn, handle as () => AsyncIterable<unknown>)
+      ? messagesAfter(turn, handle as (inTurn: Call) => AsyncIterable<unknown>)
       : turn.then(handle);
   };
   return call.hops ? withHops(call.hops, start) : start();
 }
 
-async function* messagesAfter(turn: Promise<void>, handle: () => AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
-  await turn;
-  yield* handle();
+async function* messagesAfter(turn: Promise<Call>, handle: (inTurn: Call) => AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+  yield* handle(await turn);
 }
 
 /** For a method of the contract that this version does not offer. */

@@ -157,13 +157,13 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   asked: Asked,
-  call: Call,
+  came: Call,
 ): Promise<void> {
   const { context } = options;
   const { path, query, isPart, writeSession, download } = asked;
   // As calls with long texts are.
   const { 'file-path': filePath, 'upload-metadata': metadata } = request.headers;
-  if (hasLongText([request.url, filePath, metadata])) await takeLongTurn(call.signal);
+  const call = hasLongText([request.url, filePath, metadata]) ? await takeLongTurn(came) : came;
   const identify = async (): Promise<Call> => {
     if (call.identity?.kind === 'user') return call;
     const { identity } = await options.callers.establish(request.headers.authorization);

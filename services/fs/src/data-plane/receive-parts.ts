@@ -9,6 +9,7 @@ import { partCount, partRange, receivedBytes, receivedRanges, type UploadSession
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
 import { bodyOf } from './body-of.ts';
+import { findUpload } from './find-upload.ts';
 import { sendEnvelope } from './refusal.ts';
 import { readPassword, readUploadHeaders, requireUnconditional } from './upload-headers.ts';
 
@@ -81,8 +82,9 @@ async function init({ uploads, operation, request, call }: PartRequest): Promise
   return { ...snapshotOf(operation, begun.session), resumed: begun.isResumed };
 }
 
-async function chunk({ uploads, operation, request }: PartRequest): Promise<object> {
-  const session = await uploads.find(operation, uploadId(request.headers));
+async function chunk(asked: PartRequest): Promise<object> {
+  const { uploads, operation, request } = asked;
+  const session = await findUpload(asked, uploadId(request.headers));
   return withSnapshot(operation, uploads, session, async () => {
     if (session.isPublished) return session;
     if (session.upload.kind !== 'parts') throw new AppError('INVALID_ARGUMENT', 'this upload takes no parts');
@@ -95,9 +97,10 @@ async function chunk({ uploads, operation, request }: PartRequest): Promise<obje
   });
 }
 
-async function complete({ uploads, operation, request }: PartRequest): Promise<object> {
+async function complete(asked: PartRequest): Promise<object> {
+  const { uploads, operation, request } = asked;
   requireUnconditional(request.headers);
-  const session = await uploads.find(operation, uploadId(request.headers));
+  const session = await findUpload(asked, uploadId(request.headers));
   return withSnapshot(operation, uploads, session, () => uploads.complete(operation, session, readPassword(request.headers.password)));
 }
 

@@ -8,6 +8,7 @@ import { isComplete, receivedBytes, type UploadSession } from '../domain/uploads
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
 import { bodyOf } from './body-of.ts';
+import { findUpload } from './find-upload.ts';
 import { requireOffered } from './receive-parts.ts';
 import { drain } from './refusal.ts';
 import { CHECKSUM_ALGORITHMS, readBytes, readChecksum, readConcat, readNewUpload } from './tus-headers.ts';
@@ -184,8 +185,8 @@ async function whole({ uploads, operation, request }: TusRequest, session: Uploa
   return uploads.complete(operation, session, readPassword(request.headers.password));
 }
 
-async function find({ uploads, operation }: TusRequest, id: string): Promise<UploadSession> {
-  const session = isDraftId(id) ? await uploads.find(operation, id) : undefined;
+async function find(asked: TusRequest, id: string): Promise<UploadSession> {
+  const session = isDraftId(id) ? await findUpload(asked, id) : undefined;
   if (session?.upload.kind !== 'stream') throw new AppError('RECORD_NOT_FOUND', 'there is no such upload');
   return session;
 }

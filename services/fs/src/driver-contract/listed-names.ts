@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { forgettable } from '@wharf/pace';
+import { createPace, forgettable } from '@wharf/pace';
 import { childPath, isEntryName, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { hasDoubtfulName, isDoubtfulName, mayBeStream, ownerOfStream } from './doubtful-names.ts';
@@ -7,7 +7,7 @@ import { OwnPart } from './own-part.ts';
 import { beginListing, requireListedAbove } from './require-listed.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
-import { isNotThere, isSaidOfPart, storageError } from './storage-error.ts';
+import { isNotThere, isSaidOfPart, isUnanswered, storageError, throwIfAborted } from './storage-error.ts';
 import { heldWhileOpen } from './while-open.ts';
 
 /** So long, in milliseconds, a name that was listed counts as listed; of a folder that took long, so many times as long as that, and no longer than the last. */
@@ -17,6 +17,8 @@ const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 const MAX_FOLDER_BYTES = 6 * 1024 * 1024;
 /** What a name takes beside its letters, one of these, and what is kept of a folder beside its names. */
 const [NAME_BYTES, LETTER_BYTES, FOLDER_BYTES] = [64, 2, 512];
+/** For so many names of a folder that are asked for at a time it is listed, as each of them would cost two looks or three; so many entries of it for each. */
+const [MANY, ENTRIES_FOR_EACH] = [200, 100];
 
 /** Of a folder: it only ever says yes. */
 interface Listed {
@@ -43,16 +45,38 @@ export class ListedNames {
     this.#driver = driver;
   }
 
-  /** @throws AppError ENTRY_NOT_FOUND, and what looks and listing a folder throw */
-  async require(path: MountPath, options: CallOptions | undefined): Promise<void> {
-    if (!doubtfulPlaces(path).every((place) => this.#isKnown(place))) await this.stat(path, options);
+  /**
+   * @param above a folder on the way of which this is known in this call: of many names in a deep folder the way is gone once.
+   * @throws AppError ENTRY_NOT_FOUND, and what looks and listing a folder throw
+   */
+  async require(path: MountPath, options: CallOptions | undefined, above?: MountPath): Promise<void> {
+    if (!doubtfulPlaces(path, above).every((place) => this.#isKnown(place))) await this.stat(path, options, above);
+  }
+
+  /** Of many names one listing of their folder tells, if that is not long for them; those that it does not have are looked at one by one. @throws AppError: the storage is away, or the caller */
+  async expect(paths: readonly MountPath[], options: CallOptions | undefined): Promise<void> {
+    const pace = createPace(options?.signal);
+    const counts = new Map<MountPath, number>();
+    for (const path of paths) {
+      await pace.step();
+      const folder = parentPath(path);
+      if (isDoubtfulEntry(path) && !this.#isKnown(path)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    for (const [folder, count] of counts) {
+      if (count < MANY) continue;
+      await this.#gather(folder, options?.signal, ENTRIES_FOR_EACH * count).catch((error: unknown) => {
+        throwIfAborted(options?.signal);
+        // The folder may not be there, or none: looks tell.
+        if (isUnanswered(error)) throw error;
+      });
+    }
   }
 
   /** @throws as require() */
-  async stat(path: MountPath, options: CallOptions | undefined): Promise<Entry> {
+  async stat(path: MountPath, options: CallOptions | undefined, above?: MountPath): Promise<Entry> {
     // What is not there is not looked for among all that is.
     const entry = await this.#driver.stat(path, options);
-    for (const place of doubtfulPlaces(path)) {
+    for (const place of doubtfulPlaces(path, above)) {
       if (this.#isKnown(place)) continue;
       if (!(await this.#isOwn(place, options)) && !(await this.#isListed(place, options)))
         throw storageError('ENTRY_NOT_FOUND', new Unlisted());
@@ -67,9 +91,9 @@ export class ListedNames {
    *
    * @throws as require(), FAILED_PRECONDITION (not listed), and STORAGE_UNAVAILABLE where what is missing may be away
    */
-  async requireToGo(path: MountPath, options: CallOptions | undefined): Promise<void> {
+  async requireToGo(path: MountPath, options: CallOptions | undefined, above?: MountPath): Promise<void> {
     try {
-      await this.require(path, options);
+      await this.require(path, options, above);
     } catch (error) {
       if (AppError.is(error) && error.cause instanceof Unlisted) throw unlistedStays(error);
       if (isNotThere(error) && isSaidOfPart(error)) await requireListedAbove(this.#driver, path, callOf(options));
@@ -78,9 +102,9 @@ export class ListedNames {
   }
 
   /** For what is made, with its folders. @throws AppError ENTRY_EXISTS: something is there by that name that is not listed; what looks and listing throw */
-  async requireFree(path: MountPath, options: CallOptions | undefined): Promise<void> {
+  async requireFree(path: MountPath, options: CallOptions | undefined, above?: MountPath): Promise<void> {
     try {
-      for (const place of doubtfulPlaces(path)) {
+      for (const place of doubtfulPlaces(path, above)) {
         const isOwn = await this.#isOwn(place, options);
         if (isOwn && (place === path || this.#isKnown(place))) continue;
         // Nothing is below it neither.
@@ -100,7 +124,7 @@ export class ListedNames {
 
   /** The name may be another one's from now on. */
   gone(path: MountPath): void {
-    if (hasDoubtfulName(path)) this.#kept.get(parentPath(path))?.names.delete(nameAt(path));
+    if (isDoubtfulEntry(path)) this.#kept.get(parentPath(path))?.names.delete(nameAt(path));
   }
 
   #isKnown(place: MountPath): boolean {
@@ -147,13 +171,13 @@ export class ListedNames {
     return false;
   }
 
-  /** @returns no more than is kept of one folder */
-  async #gather(folder: MountPath, signal: AbortSignal): Promise<Gathered> {
+  /** @param most of so many entries alone. @returns no more than is kept of one folder */
+  async #gather(folder: MountPath, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY): Promise<Gathered> {
     const names = new Set<string>();
     const beganAt = performance.now();
     let bytes = 0;
     let isAll = true;
-    for await (const name of this.#doubtfulIn(folder, signal)) {
+    for await (const name of this.#doubtfulIn(folder, signal, most)) {
       bytes += bytesOf(name);
       if (bytes > MAX_FOLDER_BYTES) isAll = false;
       else names.add(name);
@@ -162,8 +186,13 @@ export class ListedNames {
     return { names, isAll };
   }
 
-  async *#doubtfulIn(folder: MountPath, signal: AbortSignal): AsyncGenerator<string, void> {
-    for await (const { name } of this.#driver.list(folder, { signal, seesAll: true })) if (isDoubtfulName(name)) yield name;
+  async *#doubtfulIn(folder: MountPath, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY): AsyncGenerator<string, void> {
+    let entries = 0;
+    for await (const { name } of this.#driver.list(folder, { signal, seesAll: true })) {
+      if (isDoubtfulName(name)) yield name;
+      entries += 1;
+      if (entries >= most) return;
+    }
   }
 
   #keep(folder: MountPath, names: Iterable<string>, tookMs = 0): void {
@@ -190,14 +219,19 @@ function unlistedStays(cause: unknown): AppError {
   return new AppError('FAILED_PRECONDITION', 'the storage finds something by this name, and does not list it: it stays', { cause });
 }
 
-/** The places on a path that have a doubtful name, from the top down. */
-function doubtfulPlaces(path: MountPath): MountPath[] {
+/** The places on a path that have a doubtful name, from the top down. @param above those below this folder alone */
+function doubtfulPlaces(path: MountPath, above?: MountPath): MountPath[] {
+  if (above !== undefined && above === parentPath(path)) return isDoubtfulEntry(path) ? [path] : [];
   if (!hasDoubtfulName(path)) return [];
   let folder: MountPath = MOUNT_ROOT;
   return pathSegments(path).flatMap((name) => {
     folder = childPath(folder, name);
     return isDoubtfulName(name) ? [folder] : [];
   });
+}
+
+function isDoubtfulEntry(path: MountPath): boolean {
+  return path !== MOUNT_ROOT && isDoubtfulName(nameAt(path));
 }
 
 function callOf(options: CallOptions | undefined): CallOptions {

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { at, codeOf, put } from './conformance/driver-calls.ts';
+import { OwnPart } from './own-part.ts';
 import type { PublishOptions, StorageDriver } from './storage-driver.ts';
 import { saidOfPart, storageError } from './storage-error.ts';
 import { heldWhileOpen } from './while-open.ts';
@@ -124,6 +125,59 @@ it('what is refused of several is not asked for, and no call is made for none', 
   const answers = await driver.beginRemoval([at('/FILE~1')]);
   expect(answers).toMatchObject([{ code: 'FAILED_PRECONDITION' }]);
   expect(calls).toEqual([]);
+});
+
+/** Removals that begin in a deep folder of doubtful names. @param others that are there beside them, and come first */
+async function beginMany(depth: number, count: number, nameOf: (index: number) => string, others = 0) {
+  const { store, inner, asked } = await openCounted();
+  const paths = Array.from({ length: count }, (_, index) => at(`${'/a:'.repeat(depth)}/${nameOf(index)}`));
+  for (let index = 0; index < others; index += 1) await put(store, `${'/a:'.repeat(depth)}/other ${index}`, '');
+  for (const path of paths) await put(store, path, '');
+  let listed = 0;
+  const driver = withListedNames(
+    decorated({
+      ...operationsOf(inner),
+      async *list(folder, options) {
+        for await (const entry of inner.list(folder, options)) {
+          listed += 1;
+          yield entry;
+        }
+      },
+      beginRemoval: async (some) => some.map(() => 'begun'),
+    }),
+  );
+  return { listed: () => listed, asked, begin: () => (driver as Required<StorageDriver>).beginRemoval(paths) };
+}
+
+it('many names with times of day of one call have their folder listed once, and are not looked at one by one', async () => {
+  const { asked, begin } = await beginMany(1, 1_000, (index) => `12:${index}.jpg`);
+  const answers = await begin();
+  expect(new Set(answers)).toEqual(new Set(['begun']));
+  expect(asked.list).toBe(1);
+  expect(asked.stat).toBeLessThan(10);
+});
+
+it('a folder that is long is not listed to its end for names that looks tell of sooner', async () => {
+  const { listed, begin } = await beginMany(1, 200, (index) => `12:${index}.jpg`, 30_000);
+  expect(new Set(await begin())).toEqual(new Set(['begun']));
+  expect(listed()).toBe(20_000);
+});
+
+it('of many names in a deep folder the way to it is gone once, and others have their turn meanwhile', async () => {
+  const looks = vi.spyOn(OwnPart.prototype, 'get');
+  onTestFinished(() => looks.mockRestore());
+  const { begin } = await beginMany(50, 10_000, (index) => `plain ${index}`);
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await begin();
+  isOver = true;
+  expect(turns).toBeGreaterThan(0);
+  expect(looks.mock.calls.length).toBeLessThan(1_000);
 });
 
 it('a removal that has begun goes on, though its folder has lost its name', async () => {

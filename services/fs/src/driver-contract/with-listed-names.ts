@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import type { MountPath } from '@wharf/paths';
+import { createPace } from '@wharf/pace';
+import { type MountPath, parentPath } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import { hasDoubtfulName } from './doubtful-names.ts';
 import { ListedNames } from './listed-names.ts';
@@ -119,46 +120,66 @@ function severalOf({ beginRemoval, readMany, writeMany }: Several, names: Listed
   return {
     beginRemoval:
       beginRemoval &&
-      ((paths, options) =>
-        among(
-          paths,
-          (path) => names.requireToGo(path, options),
-          (error) => error,
-          (some) =>
+      (async (paths, options) => {
+        await names.expect(paths, options);
+        return among(paths, options, {
+          placeOf: (path) => path,
+          check: (path, above) => names.requireToGo(path, options, above),
+          refused: (error) => error,
+          run: (some) =>
             beginRemoval(some, options).finally(() => {
               for (const path of some) names.gone(path);
             }),
-        )),
+        });
+      }),
     readMany:
       readMany &&
       ((files, options) =>
-        among(
-          files,
-          (file) => names.require(file, options),
-          () => undefined,
-          (some) => readMany(some, options),
-        )),
+        among(files, options, {
+          placeOf: (file) => file,
+          check: (file, above) => names.require(file, options, above),
+          refused: () => undefined,
+          run: (some) => readMany(some, options),
+        })),
     writeMany:
       writeMany &&
       ((files, options) =>
-        among(
-          files,
-          ({ file }) => names.requireFree(file, options),
-          (error) => error,
-          (some) => writeMany(some, options),
-        )),
+        among(files, options, {
+          placeOf: ({ file }) => file,
+          check: ({ file }, above) => names.requireFree(file, options, above),
+          refused: (error) => error,
+          run: (some) => writeMany(some, options),
+        })),
   };
+}
+
+interface Call<Item, Answer> {
+  readonly placeOf: (item: Item) => MountPath;
+  /** @param above the folder of the last one that was not refused */
+  readonly check: (item: Item, above: MountPath | undefined) => Promise<void>;
+  readonly refused: (error: AppError) => Answer;
+  readonly run: (items: readonly Item[]) => Promise<readonly Answer[]>;
 }
 
 /** Does what is not refused, in one call. @returns in the order of all of them what became of each */
 async function among<Item, Answer>(
   items: readonly Item[],
-  check: (item: Item) => Promise<void>,
-  refused: (error: AppError) => Answer,
-  run: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  options: CallOptions | undefined,
+  { placeOf, check, refused, run }: Call<Item, Answer>,
 ): Promise<Answer[]> {
   const refusals = new Map<Item, AppError>();
-  for (const item of items) await check(item).catch((error: unknown) => void refusals.set(item, AppError.from(error)));
+  // There may be ten thousand, of which none has to be looked at.
+  const pace = createPace(options?.signal);
+  let above: MountPath | undefined;
+  for (const item of items) {
+    await pace.step();
+    try {
+      await check(item, above);
+      above = parentPath(placeOf(item));
+    } catch (error) {
+      refusals.set(item, AppError.from(error));
+    }
+  }
   const allowed = items.filter((item) => !refusals.has(item));
   const answers = allowed.length === 0 ? [] : await run(allowed);
   let next = 0;

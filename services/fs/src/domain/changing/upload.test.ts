@@ -171,6 +171,18 @@ describe('an upload', () => {
     expect(await memory.everything()).toEqual([]);
   });
 
+  it('asks once more where it has waited for its turn before it began', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const memory = await openTree({});
+    const operation = memory.operation();
+    vi.advanceTimersByTime(3_000);
+    const renewed = async () => Promise.reject(new AppError('UNAUTHENTICATED', 'logged out'));
+    const upload = await beginUpload({ ...operation, renewed }, request('/f'));
+    expect((await refusalOf(upload.store(bytesOf('late'))))[0]).toBe('UNAUTHENTICATED');
+    expect(await memory.everything()).toEqual([]);
+  });
+
   it('is the user’s: slow ones take no more than a share of what a storage bears', async () => {
     const store = new MemoryDriver();
     const never = new Promise<never>(() => undefined);

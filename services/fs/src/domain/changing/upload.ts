@@ -87,9 +87,8 @@ const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']
  * @throws AppError PERMISSION_DENIED | ENTRY_EXISTS | MOUNT_NOT_FOUND | UNSUPPORTED_OPERATION | IS_A_DIRECTORY
  */
 export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
-  const { snapshot, actor, changes, signal } = operation;
+  const { snapshot, actor, changes, signal, askedAtMs: allowedAtMs } = operation;
   const call = callOf(operation);
-  const allowedAtMs = performance.now();
   const path = resolvePath(actor, request.path);
   if (path === '/' || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
   const located = await locateUpload(operation, path, request.storage);

@@ -85,5 +85,5 @@ export async function* kept(content: AsyncIterable<Uint8Array>, { keep }: HeldPa
 
 /** Passes a content on as long as whoever sends it may upload there. */
 export function allowed(content: AsyncIterable<Uint8Array>, operation: Operation, path: VirtualPath): AsyncIterable<Uint8Array> {
-  return thenAllowed(content, operation, { path, allowedAtMs: performance.now(), password: undefined });
+  return thenAllowed(content, operation, { path, allowedAtMs: operation.askedAtMs, password: undefined });
 }

@@ -134,6 +134,15 @@ describe.each(Object.entries(CHANGES))('a %s of many names ends with the next on
   });
 });
 
+it.each(Object.entries(CHANGES))('a %s that has waited for its turn asks before its first name', async (_what, { run }) => {
+  const memory = await openSlow({}, []);
+  const begun = memory.operation();
+  vi.advanceTimersByTime(SLOW_MS);
+  const before = await memory.everything();
+  expect(await refusalOf(run({ ...begun, renewed: () => Promise.reject(denied()) }))).toEqual(DENIED);
+  expect(await memory.everything()).toEqual(before);
+});
+
 it.each<[string, (now: Operation) => Promise<void>]>([
   ['by pattern', (now) => regexRename(now, { src_dir: '/in', src_name_regex: '^a$', new_name_regex: 'x' })],
   ['of one name', (now) => renameEntry(now, { path: '/in/a', name: 'x', overwrite: true })],

@@ -22,7 +22,7 @@ export type RightsOfNow = () => Promise<Operation>;
  * @param paths where it changes something: the caller's root may be another one by then
  */
 export function rightsOfNow(operation: Operation, paths: readonly VirtualPath[]): RightsOfNow {
-  let [known, askedAtMs] = [operation, performance.now()];
+  let [known, askedAtMs] = [operation, operation.askedAtMs];
   return async () => {
     if (!operation.renewed || performance.now() - askedAtMs < RENEW_MS) return known;
     const now = await patiently(operation.renewed, operation.signal);
