@@ -13,6 +13,8 @@ interface Asked {
 /** An upload that a request is about. One with a long path comes by its turn, as requests do that bring the path along. @throws as find() of uploads */
 export async function findUpload({ uploads, operation, call }: Asked, id: string): Promise<UploadSession> {
   const session = await uploads.find(operation, id);
-  if (hasLongText([session.path])) await takeLongTurn(call);
-  return session;
+  if (!hasLongText([session.path])) return session;
+  await takeLongTurn(call);
+  // More of it may have come meanwhile.
+  return uploads.find(operation, id);
 }
