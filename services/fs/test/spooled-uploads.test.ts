@@ -215,4 +215,17 @@ describe('an upload in parts to a storage that takes whole files only', () => {
     expect((await stored(path.slice(2))).equals(Buffer.from(there))).toBe(true);
     expect(await spooled()).toEqual([]);
   });
+
+  it('leaves what somebody saved after a process died that had stored it', async () => {
+    const path = '/p/died-and-edited';
+    const id = await begin(path, { headers: { Overwrite: 'true' } });
+    for (const index of [0, 1]) await chunk(id, index, part(index));
+    await sessions().updateOne({ _id: id }, { $set: { publishing_path: path } });
+    await plain.storeOf().write(mpath(path.slice(2)), bytesOf('edited'), { overwrite: false });
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      expect(await end('complete', id)).toMatchObject({ code: 403, message: expect.stringContaining('was saved by somebody') });
+    expect((await stored(path.slice(2))).toString()).toBe('edited');
+    await end('abort', id);
+    expect(await spooled()).toEqual([]);
+  });
 });

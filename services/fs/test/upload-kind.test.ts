@@ -157,6 +157,40 @@ it('a body that was stored is known to be, when whoever stored it died before it
   expect([await textOf('/f'), await kept()]).toEqual(['text', []]);
 });
 
+it.each([
+  ['a file was', 'old'],
+  ['none was', undefined],
+])(
+  'what somebody saved after a body was stored stays, however often whoever stored it dies before it said so: where %s',
+  async (_what, before) => {
+    const dying = createTestDriver('Dying');
+    const { operation, put, textOf } = await openTree({ drivers: [dying.definition], storages: [{ driver: 'Dying' }] });
+    if (before !== undefined) await put('/f', before);
+    const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+    const { signal } = new AbortController();
+    const kind = uploadKind(area, async () => operation(), KEY);
+    const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+    const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: true, hashes: {} });
+    const attempts = createTestRun({ signal });
+    let isStored = false;
+    dying.delayAnswers(async () => {
+      const { sizeBytes: size } = await dying
+        .storeOf()
+        .stat(mpath('/f'))
+        .catch(() => ({ sizeBytes: 0 }));
+      if (size === 4 && !isStored) attempts.lose();
+      isStored ||= size === 4;
+    });
+    expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('CANCELLED');
+    expect(await textOf('/f')).toBe('text');
+    await put('/f', 'edited');
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('ENTRY_EXISTS');
+      expect([await textOf('/f'), await kept()]).toEqual(['edited', [file]]);
+    }
+  },
+);
+
 it('an upload that was handed over often is waited for as long as another', async () => {
   const away = createTestDriver('Away');
   const { operation } = await openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });

@@ -1,15 +1,16 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { areCopiedTogether } from '../domain/changing/copies-together.ts';
-import { copiesItself, copyFile as copyOneFile, looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { copiesItself, copyFile as copyOneFile, looksLikeCopy, provesCopy } from '../domain/changing/copy-file.ts';
 import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
-import { nameTaken } from '../domain/changing/operations/operation.ts';
+import { nameTaken, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
+import { noteTargets } from './note-targets.ts';
 import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
 import { mayStill, type PlacementRun } from './placement-run.ts';
 
@@ -56,10 +57,10 @@ export async function copyEntries(placement: PlacementRun): Promise<void> {
       // What the checkpoint that began this phase allows, this very attempt has not begun yet.
       const isAllowed = isFirst && placement.hasBegunCopying;
       const inDoubtBefore = isAllowed ? 0 : state.begunBefore;
-      if (!isAllowed) {
-        state.begunBefore = Math.max(inDoubtBefore, state.next.index + WINDOW);
-        await placement.save(true);
-      }
+      if (!isAllowed) state.begunBefore = Math.max(inDoubtBefore, state.next.index + WINDOW);
+      const isNoted = await noteTargets(placement, entries.slice(state.next.index, state.begunBefore));
+      if (isNoted) manifest.changed(state.next.chunk);
+      if (isNoted || !isAllowed) await placement.save(true);
       await copyWindow(placement, failures, entries, inDoubtBefore);
     }
   } catch (error) {
@@ -228,18 +229,20 @@ async function copyFile(
         placement.manifest.changed(position.chunk);
       }
       if (isInDoubt) {
+        // What was to be replaced, or what somebody stored there, may be as long and as old as the source.
         const isAlike = looksLikeCopy(source, there, to.driver);
-        // What was to be replaced may be as long and as old as what is to replace it.
-        const isProof = isAlike === true && conflict !== 'replace';
+        const isAsBefore = entry.before === undefined || (entry.before !== null && isVersion(entry.before, there));
         // To copy it once more costs less than to read both, where no byte comes here.
-        const isRepeated = conflict === 'replace' && copiesItself(from, to);
-        if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)))) {
+        const isRepeated = conflict === 'replace' && isAsBefore && copiesItself(from, to);
+        if (provesCopy(source, there) || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)))) {
           placement.countBytes(source.sizeBytes ?? 0);
           placement.touched(parentPath(places.target));
           return source;
         }
         // An earlier attempt made it, of what the source was then.
-        overwrite ||= isCopyOf(entry, there, to.driver);
+        const isOurs = !isVersion(entry, source) && isCopyOf(entry, there, to.driver);
+        if (conflict === 'replace' && !isAsBefore && !isOurs) throw savedMeanwhile(baseName(places.target));
+        overwrite ||= isOurs;
       }
       if (conflict === 'keep' && !overwrite) return 'left';
     }

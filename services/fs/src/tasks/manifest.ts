@@ -3,18 +3,27 @@ import { z } from 'zod';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { isSameSize, isSameVersion, isToldOtherwise } from '../driver-contract/unchanged.ts';
 
-const entryShape = z.object({
-  /** Below the source; empty for the source itself. */
-  path: z.string(),
-  /** A link to a folder becomes a folder: it is never entered. */
-  kind: z.enum(['folder', 'link', 'file']),
-  /** The file as it was when it was listed, then as it was copied; no size where the storage does not tell one. */
+/** What tells one content of a file from another. */
+export const versionShape = z.object({
+  /** Absent where the storage does not tell one. */
   size: z.number().optional(),
   modified: z.number(),
   /** Absent where the storage does not tell. */
   created: z.number().optional(),
   /** Absent where the storage has none. */
   version: z.string().optional(),
+});
+type FileVersion = z.output<typeof versionShape>;
+
+const entryShape = z.object({
+  /** Below the source; empty for the source itself. */
+  path: z.string(),
+  /** A link to a folder becomes a folder: it is never entered. */
+  kind: z.enum(['folder', 'link', 'file']),
+  /** The file as it was when it was listed, then as it was copied. */
+  ...versionShape.shape,
+  /** What is to be replaced, as it was before anything was begun there; null: nothing was there. */
+  before: versionShape.nullable().optional(),
   /** It was so new when it was copied that its storage may tell no change since then: before it is removed its content is compared. */
   recent: z.literal(true).optional(),
   /** It was not copied, and so is not removed either. */
@@ -137,8 +146,7 @@ export function manifestEntry(path: string, entry: Entry): ManifestEntry {
   return { path, kind, ...versionOf(entry) };
 }
 
-/** What tells one content of a file from another. */
-export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified' | 'created' | 'version'> {
+export function versionOf(entry: Entry): FileVersion {
   const { isDirectory, sizeBytes, modifiedAt, createdAt, version } = entry;
   const size = isDirectory ? 0 : sizeBytes;
   return {
@@ -149,7 +157,7 @@ export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified'
   };
 }
 
-export function isVersion(noted: ManifestEntry, entry: Entry): boolean {
+export function isVersion(noted: FileVersion, entry: Entry): boolean {
   const { size, modified, created, version } = versionOf(entry);
   const isSized = isSameSize(noted.size, size, isToldOtherwise(modified, noted.version, version));
   return isSized && noted.modified === modified && noted.created === created && isSameVersion(noted.version, version);

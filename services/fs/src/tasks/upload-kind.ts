@@ -1,15 +1,17 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
+import { baseName, isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
 import { unseal } from '@wharf/service-kit';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
-import { callOf, type Operation } from '../domain/changing/operations/operation.ts';
+import { callOf, type Operation, type Place, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
+import type { Entry } from '../driver-contract/storage-driver.ts';
+import { isVersion, versionOf, versionShape } from './manifest.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({
@@ -37,8 +39,11 @@ const progressShape = z.object({
   pauses: z.number().int(),
   /** The file has its name: its body may go. */
   isStored: z.boolean(),
+  /** What it is to replace, as it was before the first attempt to store it; null: nothing was there. Absent: not looked for yet, or by an earlier version. */
+  before: versionShape.nullable().optional(),
 });
-type UploadRun = TaskRun<UploadInput, z.output<typeof progressShape>, null>;
+type Progress = z.output<typeof progressShape>;
+type UploadRun = TaskRun<UploadInput, Progress, null>;
 
 /** Of one upload: the client sends it again if it wants. */
 const MAX_RETRIES = 0;
@@ -60,18 +65,19 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
     maxRetries: MAX_RETRIES,
     async run(run) {
       let isBegun = false;
+      const progress: Progress = { ...(run.checkpoint ?? { pauses: 0, isStored: false }) };
       try {
-        await storeBody(run, { area, operationOf, key }, () => {
+        await storeBody(run, progress, { area, operationOf, key }, () => {
           isBegun = true;
         });
       } catch (error) {
-        const pauses = (run.checkpoint?.pauses ?? 0) + 1;
+        const pauses = progress.pauses + 1;
         if (!AppError.is(error) || !isPassing(error) || pauses > MAX_PAUSES) {
           // A retry claims its room anew. Whoever takes over or goes on after a pause has it; what was begun to be stored has ended its claim as it went.
           if (!isBegun && !run.signal.aborted) await giveRoomBack(run, operationOf).catch(() => undefined);
           throw error;
         }
-        await run.saveCheckpoint({ pauses, isStored: run.checkpoint?.isStored ?? false }, false);
+        await run.saveCheckpoint({ ...progress, pauses }, false);
         throw postponed(error.message, backoffMs(pauses));
       }
     },
@@ -96,16 +102,17 @@ interface Surroundings {
   readonly key: Buffer;
 }
 
-async function storeBody(run: UploadRun, { area, operationOf, key }: Surroundings, onBegin: () => void): Promise<void> {
+async function storeBody(run: UploadRun, progress: Progress, { area, operationOf, key }: Surroundings, onBegin: () => void): Promise<void> {
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
-  if (run.checkpoint?.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
+  if (progress.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
   const upload = await beginStoring(operation, input, key);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
-  onBegin();
   try {
+    if (input.overwrite) await requireAsBefore(run, progress, operation);
+    onBegin();
     await upload.store(watched(run, content), () => run.assertLease());
   } catch (error) {
     if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
@@ -117,7 +124,7 @@ async function storeBody(run: UploadRun, { area, operationOf, key }: Surrounding
     content.destroy();
   }
   // A body that is gone says nothing by itself: it also goes where it found no room, and some time after a failure.
-  await run.saveCheckpoint({ pauses: 0, isStored: true });
+  await run.saveCheckpoint({ ...progress, pauses: 0, isStored: true });
   await area.remove(input.file);
 }
 
@@ -143,11 +150,30 @@ function passwordOf({ hadPassword, password }: UploadInput, key: Buffer): string
   return hadPassword === false ? '' : undefined;
 }
 
-/** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
-async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
+/**
+ * Notes what is to be replaced, or requires that it still is what was noted: an earlier attempt may have got as far as giving the file its name, and what has it
+ * now be somebody's who saved it since.
+ *
+ * @throws AppError ENTRY_EXISTS
+ */
+async function requireAsBefore(run: UploadRun, progress: Progress, operation: Operation): Promise<void> {
+  const { there } = await lookAt(operation, run.input);
+  if (progress.before === undefined) {
+    progress.before = there ? versionOf(there) : null;
+    return run.saveCheckpoint(progress, false);
+  }
+  if (there && !(progress.before && isVersion(progress.before, there))) throw savedMeanwhile(baseName(parseVirtualPath(run.input.path)));
+}
+
+async function lookAt(operation: Operation, input: UploadInput): Promise<Place & { readonly there: Entry | undefined }> {
   const { mount, path } = locateIn(operation.snapshot, parseVirtualPath(input.path), input.storage);
   const driver = await mount.driver();
-  const there = await statIfThere(driver, path, callOf(operation));
+  return { driver, path, there: await statIfThere(driver, path, callOf(operation)) };
+}
+
+/** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
+async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
+  const { driver, path, there } = await lookAt(operation, input);
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
   if (looksLikeCopy(source, there, driver) === false) return false;

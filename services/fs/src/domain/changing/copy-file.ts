@@ -210,6 +210,12 @@ export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDrive
   return Math.abs(target.modifiedAt.getTime() - source.modifiedAt.getTime()) <= Math.max(1, stepMs);
 }
 
+/** Whether a digest that both storages tell proves that a file is a whole copy. */
+export function provesCopy(source: Entry, target: Entry): boolean {
+  const hashes = target.isDirectory || hasOtherSize(source, target) ? [] : hashPairs(source, target);
+  return hashes.length > 0 && hashes.every(([here, there]) => here === there);
+}
+
 /** Whether a digest that both files tell differs. */
 function hasOtherHash(source: Entry, target: Entry): boolean {
   return hashPairs(source, target).some(([here, there]) => here !== there);

@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
+import { baseName } from '@wharf/paths';
 import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
-import { callerOf, callOf, type Operation } from '../changing/operations/operation.ts';
+import { callerOf, callOf, type Operation, savedMeanwhile } from '../changing/operations/operation.ts';
 import { patiently } from '../changing/operations/rights-of-now.ts';
 import { hasContent } from '../changing/same-content.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
@@ -15,7 +16,7 @@ import { removeDraft } from '../writes/end-session.ts';
 import { type PublishedFile, published } from '../writes/publish-session.ts';
 import { openSessionDraft, type SessionDraft } from '../writes/session-draft.ts';
 import { type SessionParts, stillThere } from '../writes/session-parts.ts';
-import { publishedAlready } from '../writes/session-place.ts';
+import { isReplaced, publishedAlready } from '../writes/session-place.ts';
 import { roomOf } from '../writes/write-session.ts';
 import { createPartSum } from './part-sum.ts';
 import type { RunningHashes } from './running-hashes.ts';
@@ -122,15 +123,25 @@ async function writeCopy(
   // Without `overwrite`, noted is only a name that was free.
   if (!options.overwrite && publishingPath === undefined && replaced) throw storageError('ENTRY_EXISTS');
   await store.beginPublishing(id, path, replaced);
+  const place = { driver, path: located.path };
+  /** What has the name now, where that is not what had it before: ours, or else that of somebody who saved it since. */
+  const made = async (refusal: () => AppError) => {
+    const entry = publishingPath === undefined ? undefined : await there();
+    if (!entry || isReplaced(entry, session)) return undefined;
+    if (entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) throw refusal();
+    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), callOf(operation)))) throw refusal();
+    return entry;
+  };
+  const exists = () => storageError('ENTRY_EXISTS');
+  const done = await made(options.overwrite ? () => savedMeanwhile(baseName(path)) : exists);
+  if (done) return done;
   try {
     return await driver.write(located.path, checkedParts(draft, session, signal), { ...options, sizeBytes });
   } catch (error) {
-    if (publishingPath === undefined || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
-    const entry = await there();
-    const place = { driver, path: located.path };
-    if (!entry || entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) throw error;
-    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), callOf(operation)))) throw error;
-    return entry;
+    // An earlier attempt may only now have come to its end.
+    const late = AppError.is(error, 'ENTRY_EXISTS') ? await made(exists) : undefined;
+    if (late) return late;
+    throw error;
   }
 }
 

@@ -109,7 +109,7 @@ function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, 
 }
 
 /** A file that was announced with the very date of the former one is told from that by what else its storage tells, if it does. */
-function isReplaced(entry: Entry, { replaced }: WriteSession): boolean {
+export function isReplaced(entry: Entry, { replaced }: WriteSession): boolean {
   if (!replaced || entry.sizeBytes !== replaced.sizeBytes || entry.modifiedAt.getTime() !== replaced.modifiedAt.getTime()) return false;
   return entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
 }

@@ -115,6 +115,14 @@ export function nameTaken(name: EntryName | undefined): AppError {
   return new AppError('ENTRY_EXISTS', `file [${name ?? ''}] exists`);
 }
 
+/** Of what is tried again, and was to replace a file: somebody may have stored another one after it was done for the first time. */
+export function savedMeanwhile(name: EntryName | undefined): AppError {
+  return new AppError(
+    'ENTRY_EXISTS',
+    `file [${name ?? ''}] was saved by somebody since it was to be replaced: it stays. Begin anew to replace it`,
+  );
+}
+
 export function unsupported(): AppError {
   return new AppError('UNSUPPORTED_OPERATION', 'not implement');
 }
