@@ -193,6 +193,22 @@ describe('a file arrives byte by byte as it is', () => {
     expect(begun).toBe(1);
   });
 
+  it('whose storing is cut off is stored from what is here, though its source has no ranges', async () => {
+    const server = await serve({ content: content(MIB), ranges: false });
+    const there = destination();
+    let begun = 0;
+    const failing: Destination = {
+      ...there,
+      async begin(file, note) {
+        begun += 1;
+        const commit = () => Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'away'));
+        return { ...(await there.begin(file, note)), commit };
+      },
+    };
+    await expectArrived(optionsFor(server.url, { destination: failing }), content(MIB));
+    expect([begun, server.requests.length]).toEqual([1, 1]);
+  });
+
   it('from a server that does not know how long it is', async () => {
     const bytes = content(3 * MIB);
     const server = await serve({

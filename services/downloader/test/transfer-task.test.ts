@@ -45,6 +45,23 @@ function openTransfer(deletePolicy = 'delete_never') {
   return { fs, run, open };
 }
 
+it('a file whose storing was cut off is sent to the session that it was begun with, which knows whether it has its name', async () => {
+  const { fs, run, open } = openTransfer();
+  const folder = join(dir.path, 'aria2', 'task-1');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  fs.refuses = true;
+  await expect(open(dir.path).run(run)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  const begun = run.checkpoint?.sessionId;
+  fs.refuses = false;
+  const sentTo: string[] = [];
+  const { writeWhole } = fs.bytes;
+  Object.assign(fs.bytes, { writeWhole: (...sent: Parameters<typeof writeWhole>) => [sentTo.push(sent[0].id), writeWhole(...sent)][1] });
+  await open(dir.path).run(run);
+  expect(sentTo).toEqual([begun]);
+  expect([...fs.files.keys()]).toEqual(['/in/film']);
+});
+
 it('what cannot be read here is left to other replicas for a while, the rest of the tool is not', async () => {
   const { fs, run, open } = openTransfer();
   await mkdir(join(dir.path, 'aria2', 'task-1'), { recursive: true });

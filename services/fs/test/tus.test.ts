@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
@@ -398,6 +398,21 @@ describe('tus', () => {
     answered.resolve();
     expect([joined.status, (await removal)?.status]).toEqual([404, 204]);
     expect(await files()).toEqual([]);
+  });
+
+  it('a concatenation that is asked for once more, as its process ended when the file had its name, replaces nothing that was stored since', async () => {
+    const partial = await begin('/f/joined', 4, { 'Upload-Concat': 'partial' });
+    await patch(partial, 0, 'text');
+    const join = () => send('POST', '/api/fs/tus', { 'File-Path': '/f/joined', 'Upload-Concat': `final;${partial}` });
+    keepsDrafts = true;
+    const joined = await join();
+    keepsDrafts = false;
+    expect(joined.status).toBe(201);
+    await writeFile(`${folder}/joined`, 'edit');
+    const again = await join();
+    expect([again.status, again.headers.location]).toEqual([201, joined.headers.location]);
+    expect(await readFile(`${folder}/joined`, 'utf8')).toBe('edit');
+    expect((await send('HEAD', partial)).status).toBe(404);
   });
 
   it('a concatenation whose file has its name has not failed where a partial upload cannot be taken away', async () => {

@@ -6,7 +6,7 @@ import { modelsOf, writeSessionModelOf } from '@wharf/models';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { callHeaders, connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
+import { bytesOf, mpath, textOf } from '../src/domain/testing/memory-tree.ts';
 import { type NotedCall, noteCalls } from '../src/domain/testing/noted-calls.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
@@ -354,26 +354,47 @@ describe('a write session', () => {
     const names = async (name: string) =>
       (await Array.fromAsync(plain.storeOf().list(MOUNT_ROOT))).map((entry) => entry.name).filter((each) => each.startsWith(name));
 
-    it('is published when it is asked for again', async () => {
-      const id = await openLost('asked', 5);
-      expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/p/asked', size: 5 });
+    const askedAgain = async (id: string) => (await replica.writes.resumeWrite({ id }, asService())).session?.published_path;
+
+    it.each([0, 5])('is not written twice when it comes again, announced with %i bytes', async (size) => {
+      const name = `again${size}`;
+      const id = await openLost(name, size);
+      expect(await askedAgain(id)).toBe('');
+      expect((await put(id, 'size=5', 'whole')).status).toBe(204);
+      expect(await askedAgain(id)).toBe(`/p/${name}`);
+      expect(await commit(id, 5)).toMatchObject({ published_path: `/p/${name}`, size: 5 });
+      expect(await names(name)).toEqual([name]);
     });
 
-    it('is not written twice when it comes again', async () => {
-      const id = await openLost('again', 0);
-      expect((await put(id, 'size=5', 'whole')).status).toBe(204);
-      expect(await commit(id, 5)).toMatchObject({ published_path: '/p/again', size: 5 });
-      expect(await names('again')).toEqual(['again']);
-    });
+    it.each([0, 5])(
+      'announced with %i bytes, gets a number where it comes again and another file of its size has the name',
+      async (size) => {
+        const name = `taken${size}`;
+        const id = await openLost(name, size);
+        await plain.storeOf().write(mpath(`/${name}`), bytesOf('other'), { overwrite: true });
+        expect(await askedAgain(id)).toBe('');
+        expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+        expect((await put(id, 'size=5', 'whole')).status).toBe(204);
+        expect(await commit(id, 5)).toMatchObject({ published_path: `/p/${name} (1)`, size: 5 });
+        expect(await textOf(await plain.storeOf().read(mpath(`/${name}`)))).toBe('other');
+      },
+    );
+  });
 
-    it('gets a number where it comes again and another file has the name by then', async () => {
-      const id = await openLost('taken', 0);
-      await plain.storeOf().write(mpath('/taken'), bytesOf('other'), { overwrite: true });
-      expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
-      expect((await put(id, 'size=5', 'whole')).status).toBe(204);
-      expect(await commit(id, 5)).toMatchObject({ published_path: '/p/taken (1)', size: 5 });
-      expect(await plain.storeOf().stat(mpath('/taken'))).toMatchObject({ sizeBytes: 5 });
+  it('on a storage without ranges gets a number where its name is taken while it is stored, once it is sent again', async () => {
+    const { session } = await replica.writes.openWrite({ id: newId(), user_id: 7, path: '/p/late', size: 5 }, asService());
+    const id = session?.id ?? '';
+    plain.calls();
+    plain.beforeCalls(async () => {
+      if (plain.calls().write === undefined) return;
+      plain.beforeCalls(async () => {});
+      await plain.storeOf().write(mpath('/late'), bytesOf('other'), { overwrite: true });
     });
+    onTestFinished(() => plain.beforeCalls(async () => {}));
+    expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect((await put(id, 'size=5', 'whole')).status).toBe(204);
+    expect(await commit(id, 5)).toMatchObject({ published_path: '/p/late (1)', size: 5 });
+    expect(await textOf(await plain.storeOf().read(mpath('/late')))).toBe('other');
   });
 });
 

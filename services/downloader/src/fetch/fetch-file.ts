@@ -141,8 +141,15 @@ async function fetchSource(
   let doneBytes = parts ? new PartMap(parts).doneBytes() : 0;
   options.onProgress(doneBytes);
   let isCommitting = false;
+  let sizeBytes = 0;
+  const commit = async (whole: Draft) => {
+    await options.beforeCommit?.();
+    isCommitting = true;
+    await whole.commit({ sizeBytes, digests: digestsOf(options, source) });
+    return { name, sizeBytes };
+  };
   try {
-    const sizeBytes = await transfer({
+    sizeBytes = await transfer({
       ...options,
       origin,
       source,
@@ -155,10 +162,7 @@ async function fetchSource(
       onSave: (state) => options.onSave({ name, draftId: draft.id, parts: state }),
     });
     options.onVerify();
-    await options.beforeCommit?.();
-    isCommitting = true;
-    await draft.commit({ sizeBytes, digests: digestsOf(options, source) });
-    return { name, sizeBytes };
+    return await commit(draft);
   } catch (error) {
     // A draft that cannot be continued is removed at once. Any other waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
@@ -167,6 +171,9 @@ async function fetchSource(
         // It may have its name, and the answer alone been lost. Where that cannot be asked, the next run asks.
         const now = await options.destination.resume(draft.id);
         if (now?.published) return { name, sizeBytes: now.published.sizeBytes };
+        // Of a whole file the storage is told once more: that finds what it has taken, and all of it is here.
+        const done = now && isPassing(error) ? await commit(now).catch(() => undefined) : undefined;
+        if (done) return done;
         await now?.release();
       }
       await draft.abort();

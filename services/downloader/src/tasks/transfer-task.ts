@@ -49,15 +49,14 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
       for (; index < files.length; index++) {
         const file = files[index];
         if (!file) break;
-        if (sessionId !== '' && (await isPublished(sessionId))) {
+        const begun = sessionId === '' ? undefined : await find(kit, sessionId);
+        if (begun && begun.published_path !== '') {
           doneBytes += file.sizeBytes;
         } else {
-          if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
-          const id = randomBytes(16).toString('hex');
-          await run.saveCheckpoint({ index, sessionId: id, state }, false);
-          const target = { id, user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
-          const { session } = await fsWrites.openWrite(target, kit.ownCall());
-          if (!session) throw new AppError('INTERNAL', 'internal error');
+          const target = { user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
+          const session = await sessionFor(kit, target, begun, sessionId, (id) =>
+            run.saveCheckpoint({ index, sessionId: id, state }, false),
+          );
           const before = doneBytes;
           await storeFile(options, folderOf(input), run, file, session, (count) => {
             doneBytes += count;
@@ -92,15 +91,6 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
     return new AppError('CONTENT_CORRUPT', `what ${input.tool} made changed while it was transferred`);
   }
 
-  async function isPublished(id: string): Promise<boolean> {
-    try {
-      return ((await fsWrites.resumeWrite({ id }, kit.ownCall())).session?.published_path ?? '') !== '';
-    } catch (error) {
-      if (AppError.is(error, 'RECORD_NOT_FOUND')) return false;
-      throw error;
-    }
-  }
-
   async function cleanUp({ input, logger }: TransferRun, outcome: 'succeeded' | 'failed'): Promise<void> {
     if (!isDeletedAfter(input.deletePolicy, outcome)) {
       if (await mayKeep(toolsDir)) return;
@@ -113,6 +103,32 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
   async function removeOrLeave(input: TransferInput): Promise<void> {
     if (!(await seeds.leaveFile(input.parent, input.name))) await folderOf(input).removeResult(input.name);
   }
+}
+
+async function find({ peers: { fsWrites }, ownCall }: TransferOptions['kit'], id: string): Promise<WriteSession | undefined> {
+  try {
+    return (await fsWrites.resumeWrite({ id }, ownCall())).session ?? undefined;
+  } catch (error) {
+    if (AppError.is(error, 'RECORD_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+/** A new one, unless that of an earlier attempt takes whole files: it tells whether the file has its name already, which gets another one else. */
+async function sessionFor(
+  { peers: { fsWrites }, ownCall }: TransferOptions['kit'],
+  target: { user_id: number; path: string; size: number },
+  begun: WriteSession | undefined,
+  beganId: string,
+  note: (id: string) => Promise<void>,
+): Promise<WriteSession> {
+  if (begun && !begun.takes_ranges) return begun;
+  if (beganId !== '') await fsWrites.abortWrite({ id: beganId }, ownCall());
+  const id = randomBytes(16).toString('hex');
+  await note(id);
+  const { session } = await fsWrites.openWrite({ id, ...target }, ownCall());
+  if (!session) throw new AppError('INTERNAL', 'internal error');
+  return session;
 }
 
 /** Carries one file of a result into the tree. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { expect, it, onTestFinished } from 'vitest';
 import { storageRecord } from '../domain/testing/records.ts';
@@ -134,4 +137,44 @@ it('photos of a storage that answers do not wait for those of two that stand sti
   expect(readImageHeader(Buffer.from(await ask(3, stored, entry)))).toMatchObject({ width: 144 });
   gone.abort();
   await asked;
+});
+
+it('a file that was replaced by one of its size and date has a picture of its own, where its storage tells one from the other', async () => {
+  const stored = new MemoryDriver();
+  await put(stored, '/photo.png', pngOf(300, 200));
+  const looked = await stored.stat(at('/photo.png'));
+  const folder = await mkdtemp(join(tmpdir(), 'thumbnails-'));
+  const maker = createPictureMaker();
+  onTestFinished(async () => {
+    maker.close();
+    await rm(folder, { recursive: true });
+  });
+  let told: Pick<Entry, 'version' | 'createdAt'> = {};
+  let image = pngOf(300, 200);
+  const telling = decorated({
+    ...operationsOf(stored),
+    read: async () => ({
+      entry: { ...looked, sizeBytes: image.byteLength, ...told },
+      [Symbol.asyncIterator]: async function* () {
+        yield image;
+      },
+    }),
+  });
+  const thumbnails = createThumbnails({ maker, defaultFolder: folder, onError: (error) => expect.unreachable(String(error)) });
+  const mount = { storage: storageRecord(), definition: memoryDriver, thumbnails: undefined, driver: async () => telling };
+  const shown = async (seen: typeof told) => {
+    const made = await thumbnails.get(mount, at('/photo.png'), { ...looked, sizeBytes: undefined, ...seen }, true, ASKER);
+    return readImageHeader(Buffer.from(made))?.height;
+  };
+  expect(await shown({})).toBe(96);
+  // Of its date as before, and of any size here: only what follows tells them apart.
+  image = pngOf(300, 100);
+  told = { version: 'second' };
+  expect(await shown(told)).toBe(48);
+  image = pngOf(300, 50);
+  told = { version: 'second', createdAt: new Date(1_000) };
+  expect(await shown(told)).toBe(24);
+  // What is read is not what was looked at.
+  await expect(shown({ version: 'third' })).rejects.toMatchObject({ code: 'STALE_VERSION' });
+  await expect(shown({ createdAt: new Date(2_000) })).rejects.toMatchObject({ code: 'STALE_VERSION' });
 });

@@ -8,6 +8,7 @@ import { createLane, type Lane } from '../driver-contract/lane.ts';
 import { createSharedWork } from '../driver-contract/shared-work.ts';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import { abortError, largeThumbnail, throwIfAborted } from '../driver-contract/storage-error.ts';
+import { isSameVersion } from '../driver-contract/unchanged.ts';
 import { readImageHeader } from './image-header.ts';
 import { type Asker, createJointTurn, type JointTurn } from './joint-turn.ts';
 import type { PictureMaker } from './picture-maker.ts';
@@ -162,10 +163,13 @@ interface Wanted {
   readonly until: AbortSignal;
 }
 
-/** Names one version of a file. Another configuration of the storage may be another folder: it has other names. */
-function keyOf({ storage }: Mount, path: MountPath, { modifiedAt, sizeBytes, hashes }: Entry): string {
-  const version = [storage._id, storage.modified.getTime(), path, modifiedAt.getTime(), sizeBytes, hashes];
-  return createHash('sha256').update(JSON.stringify(version)).digest('hex');
+/**
+ * Names one version of a file, by all that its storage tells of it: a file may be replaced by one of its size and date. Another configuration of the storage
+ * may be another folder: it has other names.
+ */
+function keyOf({ storage }: Mount, path: MountPath, { modifiedAt, createdAt, sizeBytes, hashes, version }: Entry): string {
+  const told = [storage._id, storage.modified.getTime(), path, modifiedAt.getTime(), sizeBytes, hashes, createdAt?.getTime(), version];
+  return createHash('sha256').update(JSON.stringify(told)).digest('hex');
 }
 
 /** The picture that the storage has of a file: a small one, whose header is looked at before anything is decoded. */
@@ -229,9 +233,13 @@ async function within<Result>({ limitMs, signal }: Limit, run: (signal: AbortSig
 }
 
 /** A storage may tell a size as it is asked for the content alone. @throws AppError STALE_VERSION */
-function requireSame(looked: Entry, { sizeBytes = looked.sizeBytes, modifiedAt }: Entry): void {
-  if ((looked.sizeBytes ?? sizeBytes) !== sizeBytes || modifiedAt.getTime() !== looked.modifiedAt.getTime())
-    throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
+function requireSame(looked: Entry, { sizeBytes = looked.sizeBytes, modifiedAt, createdAt = looked.createdAt, version }: Entry): void {
+  const isSame =
+    (looked.sizeBytes ?? sizeBytes) === sizeBytes &&
+    modifiedAt.getTime() === looked.modifiedAt.getTime() &&
+    (looked.createdAt ?? createdAt)?.getTime() === createdAt?.getTime() &&
+    isSameVersion(looked.version, version);
+  if (!isSame) throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
 }
 
 /** Of what has another way. */

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import { type MountPath, parentPath } from '@wharf/paths';
+import { childPath, type MountPath, parentPath } from '@wharf/paths';
+import { takeEntries } from '../../driver-contract/entry-map.ts';
 import {
   type BeforePublish,
   type CallOptions,
@@ -109,7 +110,7 @@ async function requireStill(to: Place, target: Entry, { afterWaiting }: OwnCall)
   } catch (error) {
     // Where nobody can say, it is as it was at the beginning.
     if (!REFUSALS.some((code) => AppError.is(error, code))) return;
-    await removeCopy(to.driver, to.path, target, { signal: AbortSignal.timeout(BACK_MS), isPatient: true });
+    await removeCopy(to, to.path, target, { signal: AbortSignal.timeout(BACK_MS), isPatient: true });
     throw error;
   }
 }
@@ -118,11 +119,47 @@ const REFUSALS = ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'FAILED_PRECONDITION']
 /** For taking back what should not have been done, in milliseconds, at least. */
 export const BACK_MS = 30_000;
 
-/** Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's. */
-export async function removeCopy(driver: StorageDriver, path: MountPath, made: Entry, call: CallOptions): Promise<void> {
+/**
+ * Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's, and so is what came into a folder since.
+ *
+ * @param from what was copied
+ */
+export async function removeCopy({ driver, path }: Place, from: MountPath, made: Entry, call: CallOptions): Promise<void> {
   if (!supports(driver, 'remove')) return;
+  const isOfOthers = made.isDirectory && (await holdsOthers(driver, from, path, call).catch(() => false));
+  if (isOfOthers) return removeCopiedIn(driver, from, path, call);
   const what = made.isDirectory ? { recursive: true } : { recursive: false, onlyIf: made };
   await driver.remove(path, { ...call, ...what }).catch(() => undefined);
+}
+
+/** Whether a copied folder holds what its source has not, or has otherwise. */
+async function holdsOthers(driver: StorageDriver, from: MountPath, to: MountPath, call: CallOptions): Promise<boolean> {
+  const sources = await takeEntries(driver.list(from, call));
+  for (const entry of (await takeEntries(driver.list(to, call))).values()) {
+    if (!isCopied(sources.get(entry.name), entry)) return true;
+    const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
+    if (entry.isDirectory && !entry.isLink && (await holdsOthers(driver, source, target, call))) return true;
+  }
+  return false;
+}
+
+/** Takes away what is copied in a folder, and it where nothing else is in it. */
+async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: MountPath, call: CallOptions): Promise<void> {
+  const sources = await takeEntries(driver.list(from, call));
+  for (const entry of (await takeEntries(driver.list(to, call))).values()) {
+    const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
+    if (!isCopied(sources.get(entry.name), entry)) continue;
+    if (entry.isDirectory && !entry.isLink) await removeCopiedIn(driver, source, target, call);
+    else await driver.remove(target, { ...call, recursive: false, onlyIf: entry }).catch(() => undefined);
+  }
+  await driver.remove(to, { ...call, recursive: false }).catch(() => undefined);
+}
+
+type RemovingDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;
+
+function isCopied(source: Entry | undefined, copy: Entry): boolean {
+  if (source?.isDirectory !== copy.isDirectory) return false;
+  return copy.isDirectory || !(hasOtherSize(source, copy) || hasOtherHash(source, copy));
 }
 
 /** What each call of a storage for a copy is given. */

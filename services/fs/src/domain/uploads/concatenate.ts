@@ -18,7 +18,8 @@ export interface ConcatenationSteps {
 
 /**
  * Makes a file of partial uploads, in their order. They are taken away once it has its name, and stay where it gets none: until then they and
- * the file both take room. A second call at the same time is refused; one after a crash takes away what the first had made.
+ * the file both take room. A second call at the same time is refused; one after a crash takes away what the first had made, unless it was about to get its
+ * name, or has got it: it is made once, whatever has the name since.
  *
  * @param path of the file
  * @throws AppError INVALID_ARGUMENT: one is no partial upload, not complete, or named twice | FAILED_PRECONDITION: they are being put together |
@@ -41,9 +42,17 @@ export async function concatenate(
     .digest('hex')
     .slice(0, 32);
   return upload.claims.holdEnd(first, async () => {
+    const begun = await upload.store.find(id);
+    if (begun && (begun.isPublished || begun.publishingPath !== undefined)) return finish(await steps.complete(begun), partials, steps);
     await steps.abort(id);
     return putTogether(upload, operation, partials, id, steps);
   });
+}
+
+/** The file is there, whatever becomes of its parts: what stays goes when nobody has used it for as long as uploads are kept. */
+async function finish(done: UploadSession, partials: readonly UploadSession[], { abort }: ConcatenationSteps): Promise<UploadSession> {
+  for (const partial of partials) await abort(partial.id).catch(() => undefined);
+  return done;
 }
 
 async function putTogether(
@@ -60,10 +69,7 @@ async function putTogether(
     );
     for (const partial of partials)
       session = await appendPartial(upload, operation, session, partial).catch(asGone(upload, steps, partial));
-    const done = await steps.complete(session);
-    // The file is there, whatever becomes of these: what stays goes when nobody has used it for as long as uploads are kept.
-    for (const partial of partials) await steps.abort(partial.id).catch(() => undefined);
-    return done;
+    return await finish(await steps.complete(session), partials, steps);
   } catch (error) {
     await steps.abort(id).catch(() => undefined);
     throw error;

@@ -40,7 +40,7 @@ export async function writeWhole(
       return void (await published(parts, session, done.operation, done));
     // The content is used up by now: the next attempt knows that this one is another file.
     await store.beginPublishing(id, done.path, done.entry);
-    throw new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again');
+    throw nameTaken();
   }
   const call = { signal, caller: callerOf(operation) };
   await heldDuring(operation, session, sizeBytes, async () => {
@@ -54,8 +54,9 @@ export async function writeWhole(
         .catch(async (error: unknown) => {
           // What has got the name meanwhile is somebody else's, whatever its size.
           const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, call));
-          if (there) await store.beginPublishing(id, path, there);
-          throw error;
+          if (!there) throw error;
+          await store.beginPublishing(id, path, there);
+          throw nameTaken(error);
         });
       return published(parts, session, operation, { path, sizeBytes: entry.sizeBytes ?? sizeBytes, told: { driver, entry, since } });
     }
@@ -156,6 +157,11 @@ export async function heldDuring(
   } finally {
     claim.letGo();
   }
+}
+
+/** Of a content that is used up: the next attempt finds the name taken, and gives another one. */
+function nameTaken(cause?: unknown): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again', { cause });
 }
 
 function noName(): AppError {

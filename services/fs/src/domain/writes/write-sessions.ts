@@ -21,7 +21,10 @@ export interface WriteSessions {
    * RECORD_EXISTS: the id is another session's
    */
   open(id: string, userId: number, file: NewFile, signal: AbortSignal): Promise<OpenedSession>;
-  /** @throws AppError RECORD_NOT_FOUND, also when what it had written is gone */
+  /**
+   * One that takes no ranges, and whose process died while it was published, is not taken for published: what has the name may be somebody else's, and who
+   * sends the file again finds that out. @throws AppError RECORD_NOT_FOUND, also when what it had written is gone
+   */
   resume(id: string, signal: AbortSignal): Promise<OpenedSession>;
   /**
    * Writes a range. Several may be written at a time. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION (it takes no ranges) |
@@ -62,10 +65,6 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       const session = await findSession(store, id);
       await store.touch(id, expiry());
       let partBytes = 1;
-      if (!session.hasDraft && !session.isPublished && session.sizeBytes > 0) {
-        const done = await publishedAlready(options, session, signal);
-        if (done) return { ...(await published(parts, session, done.operation, done)), partBytes };
-      }
       if (session.hasDraft && !session.isPublished) {
         try {
           // The session lives longer from now on, and so does its claim. Where there is no room any more, the next byte is refused.

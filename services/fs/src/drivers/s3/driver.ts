@@ -529,7 +529,7 @@ export class S3Driver implements StorageDriver {
     this.#newKey(path, key, options);
     await this.#checkPlace(path, key, options);
     const whole = await draft.seal(options);
-    await draft.notePublishing(key, options);
+    await draft.notePublishing(key, await this.#client.findHead(key, options), options);
     this.#lookAnew(path);
     const before = await this.#mayPublish(place, options);
     const taken = { ...(await this.#copyObject(draft.wholeKey, whole, place, options)), before };

@@ -38,8 +38,10 @@ const noteShape = z.object({
     .max(32 * MIB),
   /** 0: not known. */
   sizeBytes: z.number().int().min(0),
-  /** The key that it is being given. */
+  /** The key that it is being given, since a first attempt. */
   publishing: z.string().optional(),
+  /** The version of what had that key before it. */
+  replaced: z.string().optional(),
 });
 type Note = z.output<typeof noteShape>;
 
@@ -182,9 +184,17 @@ export class StoredDraft {
     return client.headOfTaken(this.wholeKey, taken, options);
   }
 
-  /** Notes the key that it is being given: whoever finds it again looks there whether it has happened. */
-  async notePublishing(key: string, options: CallOptions): Promise<void> {
-    await this.#writeNote({ ...this.#note, publishing: key }, false, options);
+  /**
+   * Notes the key that it is being given: whoever finds it again looks there whether it has happened.
+   *
+   * @param there what has the key now. @throws AppError ENTRY_EXISTS: it has come since an earlier attempt, which may have ended well: what was stored after that is
+   * not replaced
+   */
+  async notePublishing(key: string, there: ObjectHead | undefined, options: CallOptions): Promise<void> {
+    const { publishing, replaced } = this.#note;
+    if (publishing !== key) return this.#writeNote({ ...this.#note, publishing: key, replaced: there?.version }, false, options);
+    if (there && there.version !== replaced)
+      throw new AppError('ENTRY_EXISTS', 'another file has got the name since this one was first to have it');
   }
 
   /** Nothing there is success. */

@@ -216,12 +216,12 @@ async function moveBack({ entry, tookMs }: Done, { path }: Place, there: Place):
  * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
  */
 async function keepCopy(done: Done): Promise<void> {
-  const { item, there, entry, later, tookMs } = done;
-  const { driver, path } = there;
+  const { item, here, there, entry, later, tookMs } = done;
+  const { driver } = there;
   try {
     requireStep(done);
   } catch (error) {
-    await removeCopy(driver, path, entry, takingBack(tookMs));
+    await removeCopy(there, here.path, entry, takingBack(tookMs));
     throw error;
   }
   const hidden = await Array.fromAsync(hiddenEntries(later, arrived(item, true)));

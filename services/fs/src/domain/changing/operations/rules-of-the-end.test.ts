@@ -181,6 +181,21 @@ it('what somebody else has stored by the name of what moved is not taken back wi
   expect([await memory.textOf('/out/f'), await memory.everything('/in')]).toEqual(['of somebody else', ['/in/d/a']]);
 });
 
+it('what somebody else has stored in a copied folder stays where the copy is taken back', async () => {
+  const memory = await openLate();
+  await memory.put('/in/d/b/c');
+  const now = await memory.under([SOURCE_RULES['is for others'] ?? {}]);
+  const renewed = async () => {
+    await memory.put('/out/d/a', 'edited to something longer');
+    await memory.put('/out/d/secret/new', 'new');
+    return now;
+  };
+  const request = { ...place(), names: ['d'] };
+  expect(await refusalOf(placeEntries({ ...memory.begun, renewed }, request, 'copy', never))).toEqual(DENIED);
+  expect(await memory.everything('/out')).toEqual(['/out/d/a', '/out/d/secret/new']);
+  expect(await memory.textOf('/out/d/a')).toBe('edited to something longer');
+});
+
 it('a file that a storage copies for its new name has none where it has a password by then', async () => {
   const memory = await openLate({ renames: false });
   const now = await memory.under([{ path: '/in/f', password: 'x' }]);

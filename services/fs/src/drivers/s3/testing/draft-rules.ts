@@ -121,6 +121,26 @@ export function draftRules(bucket: Bucket, open: Open): void {
       expect([await left(root), (await read(driver, '/file')).toString()]).toEqual([[], 'hello']);
     });
 
+    it('one whose publisher died replaces what it was to replace, and nothing that was stored since', async () => {
+      const { driver, root } = await open();
+      const id = newId();
+      const whole = `${bucket.name}/${root}/.wharf-uploads/draft-${id}/whole`;
+      await bucket.put(`${root}/file`, 'old');
+      await (await driver.openDraft(at('/file'), id, { create: true })).write(0, once(Buffer.from('hello')));
+      const publish = async (beforePublish?: () => Promise<void>) =>
+        (await driver.openDraft(at('/file'), id, { create: false })).publish({ overwrite: true, beforePublish });
+      const killed = () => publish(() => Promise.reject(new Error('killed')));
+      await expect(killed()).rejects.toThrow('killed');
+      await expect(killed()).rejects.toThrow('killed');
+      await bucket.sdk.send(new CopyObjectCommand({ Bucket: bucket.name, CopySource: whole, Key: `${root}/file` }));
+      await bucket.put(`${root}/file`, 'edit');
+      await expect(publish()).rejects.toMatchObject({ code: 'ENTRY_EXISTS' });
+      expect((await read(driver, '/file')).toString()).toBe('edit');
+      await bucket.put(`${root}/file`, 'old');
+      await publish();
+      expect([await left(root), (await read(driver, '/file')).toString()]).toEqual([[], 'hello']);
+    });
+
     it('those that nobody wrote to for two days are swept, and nothing else', async () => {
       const { driver, root } = await open();
       const { driver: neighbour, root: other } = await open();
