@@ -191,6 +191,32 @@ it.each([
   },
 );
 
+it.each([true, false])(
+  'a body that was stored is found by its bytes, whatever date they have, where overwrite is %s',
+  async (overwrite) => {
+    const dying = createTestDriver('Dying');
+    const { operation, put, textOf } = await openTree({ drivers: [dying.definition], storages: [{ driver: 'Dying' }] });
+    const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+    const { signal } = new AbortController();
+    const kind = uploadKind(area, async () => operation(), KEY);
+    const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+    const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 1_000, overwrite, hashes: {} });
+    const attempts = createTestRun({ signal });
+    dying.delayAnswers(async () => {
+      const { sizeBytes: size } = await dying
+        .storeOf()
+        .stat(mpath('/f'))
+        .catch(() => ({ sizeBytes: 0 }));
+      if (size === 4) attempts.lose();
+    });
+    expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('CANCELLED');
+    dying.delayAnswers(async () => {});
+    await put('/f', 'text');
+    await kind.run(attempts.begin(input));
+    expect([await textOf('/f'), await kept()]).toEqual(['text', []]);
+  },
+);
+
 it('an upload that was handed over often is waited for as long as another', async () => {
   const away = createTestDriver('Away');
   const { operation } = await openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });

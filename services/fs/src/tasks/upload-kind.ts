@@ -4,7 +4,7 @@ import { unseal } from '@wharf/service-kit';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
-import { looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { looksLikeCopy, mayBeCopy } from '../domain/changing/copy-file.ts';
 import { callOf, type Operation, type Place, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
@@ -106,7 +106,7 @@ async function storeBody(run: UploadRun, progress: Progress, { area, operationOf
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
-  if (progress.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
+  if (progress.isStored || (run.attempt > 1 && (await isStored(operation, input, progress, area)))) return area.remove(input.file);
   const upload = await beginStoring(operation, input, key);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
@@ -172,11 +172,12 @@ async function lookAt(operation: Operation, input: UploadInput): Promise<Place &
 }
 
 /** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
-async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
+async function isStored(operation: Operation, input: UploadInput, { before }: Progress, area: UploadArea): Promise<boolean> {
   const { driver, path, there } = await lookAt(operation, input);
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
-  if (looksLikeCopy(source, there, driver) === false) return false;
+  const isAsBefore = input.overwrite && (before === undefined || (before !== null && isVersion(before, there)));
+  if (isAsBefore ? looksLikeCopy(source, there, driver) === false : !mayBeCopy(source, there)) return false;
   const body = await area.read(input.file);
   if (!body) return false;
   try {
