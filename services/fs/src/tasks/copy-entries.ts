@@ -216,9 +216,7 @@ async function copyFile(
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';
   let overwrite = conflict === 'replace';
-  const made = (copy: Entry) => {
-    if (isMoved && conflict === 'replace') noteCopy(placement, position, entry, copy);
-  };
+  const made = (copy: Entry) => isMoved && conflict === 'replace' && noteCopy(placement, position, entry, copy);
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
     const there = await statIfThere(to.driver, to.path, call);
@@ -237,14 +235,15 @@ async function copyFile(
         const isAlike = isAsBefore ? looksLikeCopy(source, there, to.driver) : mayBeCopy(source, there);
         // To copy it once more costs less than to read both, where no byte comes here.
         const isRepeated = conflict === 'replace' && isAsBefore && copiesItself(from, to);
-        if (provesCopy(source, there) || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)))) {
+        const isMade = provesCopy(source, there) || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)));
+        if (isMade && !(conflict === 'replace' && to.driver.traits.hasMirrors)) {
           placement.countBytes(source.sizeBytes ?? 0);
           placement.touched(parentPath(places.target));
           made(there);
           return source;
         }
         // An earlier attempt made it, of what the source was then.
-        const isOurs = !isVersion(entry, source) && isCopyOf(entry, there, to.driver);
+        const isOurs = isMade || (!isVersion(entry, source) && isCopyOf(entry, there, to.driver));
         if (conflict === 'replace' && !isAsBefore && !isOurs) throw savedMeanwhile(baseName(places.target));
         overwrite ||= isOurs;
       }

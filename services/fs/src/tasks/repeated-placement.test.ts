@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bytesOf, mpath, openTree } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
+import { aliasDriver } from '../drivers/alias/index.ts';
 import type { PlacementInput, Verb } from './placement.ts';
 import { runPlacement } from './testing/place-now.ts';
 import { createTestRun } from './testing/test-run.ts';
@@ -86,6 +87,50 @@ describe.each(['copy', 'move'] as const)('a %s that replaces and is done again a
     await placement.attempt();
     for (const name of ['a', 'b', 'c']) expect((await textsOf(placement, verb, name))[0]).toBe('new');
   });
+});
+
+it('what the copy of a single file is to replace is noted in the one checkpoint that there is before it is stored', async () => {
+  const placement = await openPlacement('copy', 'replace', ['a']);
+  await placement.save('a', 'older');
+  let noted = 0;
+  placement.to.beforeCalls(async () => {
+    noted = placement.run.checkpoints();
+  });
+  await placement.attempt();
+  expect([noted, await placement.tree.textOf('/to/d/a')]).toEqual([1, 'new']);
+});
+
+it('of several places of one file all have the new one, where the first attempt failed at the second', async () => {
+  const [from, one, two] = [createTestDriver('From'), createTestDriver('One'), createTestDriver('Two')];
+  const tree = await openTree({
+    drivers: [aliasDriver, from.definition, one.definition, two.definition],
+    storages: [
+      { mount_path: '/from', driver: 'From' },
+      { mount_path: '/one', driver: 'One' },
+      { mount_path: '/two', driver: 'Two' },
+      {
+        mount_path: '/both',
+        driver: 'Alias',
+        addition: JSON.stringify({ paths: 'x:/one\nx:/two', put_conflict_policy: 'all', write_conflict_policy: 'all' }),
+      },
+    ],
+  });
+  await from.storeOf().write(mpath('/a'), bytesOf('new'), { overwrite: true, modifiedAt: OF_SOURCES });
+  for (const each of [one, two]) await each.storeOf().write(mpath('/a'), bytesOf('older'), { overwrite: true, modifiedAt: OF_SOURCES });
+  let isAway = true;
+  two.failWrites((path) => isAway && path === '/a');
+  const run = createTestRun({ signal: new AbortController().signal });
+  const attempt = () =>
+    runPlacement(
+      tree.operation(),
+      'move',
+      { source: '/from/a', target: '/both/a', sourceStorage: 1, targetStorage: 4, conflict: 'replace' },
+      run,
+    );
+  expect((await refusalOf(attempt()))[0]).toBe('QUOTA_EXCEEDED');
+  isAway = false;
+  await attempt();
+  expect([await tree.textOf('/one/a'), await tree.textOf('/two/a')]).toEqual(['new', 'new']);
 });
 
 it.each([
