@@ -13,6 +13,7 @@ import { bytesOf, mpath, openTree, vpath } from '../src/domain/testing/memory-tr
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { without } from '../src/domain/testing/three-storages.ts';
+import { aliasDriver } from '../src/drivers/alias/index.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
 import { openUploadArea } from '../src/tasks/upload-area.ts';
 import { uploadKind } from '../src/tasks/upload-kind.ts';
@@ -190,6 +191,59 @@ it.each([
     }
   },
 );
+
+it.each([true, false])(
+  'a body that was stored is found by its bytes, whatever date they have, where overwrite is %s',
+  async (overwrite) => {
+    const dying = createTestDriver('Dying');
+    const { operation, put, textOf } = await openTree({ drivers: [dying.definition], storages: [{ driver: 'Dying' }] });
+    const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+    const { signal } = new AbortController();
+    const kind = uploadKind(area, async () => operation(), KEY);
+    const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+    const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 1_000, overwrite, hashes: {} });
+    const attempts = createTestRun({ signal });
+    dying.delayAnswers(async () => {
+      const { sizeBytes: size } = await dying
+        .storeOf()
+        .stat(mpath('/f'))
+        .catch(() => ({ sizeBytes: 0 }));
+      if (size === 4) attempts.lose();
+    });
+    expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('CANCELLED');
+    dying.delayAnswers(async () => {});
+    await put('/f', 'text');
+    await kind.run(attempts.begin(input));
+    expect([await textOf('/f'), await kept()]).toEqual(['text', []]);
+  },
+);
+
+it('of several places of one file all have the new one, where the first attempt failed at the second', async () => {
+  const [one, two] = [createTestDriver('One'), createTestDriver('Two')];
+  const addition = JSON.stringify({ paths: 'x:/one\nx:/two', put_conflict_policy: 'all', write_conflict_policy: 'all' });
+  const { operation, put, textOf } = await openTree({
+    drivers: [aliasDriver, one.definition, two.definition],
+    storages: [
+      { mount_path: '/one', driver: 'One' },
+      { mount_path: '/two', driver: 'Two' },
+      { mount_path: '/both', driver: 'Alias', addition },
+    ],
+  });
+  await put('/both/f', 'older');
+  await put('/two/f', 'older');
+  let isAway = true;
+  two.failWrites(() => isAway);
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const kind = uploadKind({ ...area, remove: async () => {} }, async () => operation(), KEY);
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+  const input = kind.encodeInput({ path: '/both/f', storage: 3, file, sizeBytes, modified: 0, overwrite: true, hashes: {} });
+  const attempts = createTestRun({ signal });
+  expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('QUOTA_EXCEEDED');
+  isAway = false;
+  await kind.run(attempts.begin(input));
+  expect([await textOf('/one/f'), await textOf('/two/f')]).toEqual(['text', 'text']);
+});
 
 it('an upload that was handed over often is waited for as long as another', async () => {
   const away = createTestDriver('Away');

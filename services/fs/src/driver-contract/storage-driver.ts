@@ -314,6 +314,8 @@ export interface DriverTraits {
   readonly needsSize?: true;
   /** A file that is being read cannot be replaced: the write is refused with FAILED_PRECONDITION. Absent: the reader keeps the old one. */
   readonly locksOpenFiles?: true;
+  /** A file may be in several places, of which a look is at one: a write that failed has reached some of them, and is done again though its bytes are there. */
+  readonly hasMirrors?: true;
   /** Where there are drafts. */
   readonly drafts?: DraftTraits;
 }

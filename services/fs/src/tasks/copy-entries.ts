@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { areCopiedTogether } from '../domain/changing/copies-together.ts';
-import { copiesItself, copyFile as copyOneFile, looksLikeCopy, provesCopy } from '../domain/changing/copy-file.ts';
+import { copiesItself, copyFile as copyOneFile, looksLikeCopy, mayBeCopy, provesCopy } from '../domain/changing/copy-file.ts';
 import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
 import { nameTaken, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
@@ -216,6 +216,7 @@ async function copyFile(
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';
   let overwrite = conflict === 'replace';
+  const made = (copy: Entry) => isMoved && conflict === 'replace' && noteCopy(placement, position, entry, copy);
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
     const there = await statIfThere(to.driver, to.path, call);
@@ -230,17 +231,19 @@ async function copyFile(
       }
       if (isInDoubt) {
         // What was to be replaced, or what somebody stored there, may be as long and as old as the source.
-        const isAlike = looksLikeCopy(source, there, to.driver);
         const isAsBefore = entry.before === undefined || (entry.before !== null && isVersion(entry.before, there));
+        const isAlike = isAsBefore ? looksLikeCopy(source, there, to.driver) : mayBeCopy(source, there);
         // To copy it once more costs less than to read both, where no byte comes here.
         const isRepeated = conflict === 'replace' && isAsBefore && copiesItself(from, to);
-        if (provesCopy(source, there) || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)))) {
+        const isMade = provesCopy(source, there) || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, call)));
+        if (isMade && !(conflict === 'replace' && to.driver.traits.hasMirrors)) {
           placement.countBytes(source.sizeBytes ?? 0);
           placement.touched(parentPath(places.target));
+          made(there);
           return source;
         }
         // An earlier attempt made it, of what the source was then.
-        const isOurs = !isVersion(entry, source) && isCopyOf(entry, there, to.driver);
+        const isOurs = isMade || (!isVersion(entry, source) && isCopyOf(entry, there, to.driver));
         if (conflict === 'replace' && !isAsBefore && !isOurs) throw savedMeanwhile(baseName(places.target));
         overwrite ||= isOurs;
       }
@@ -265,6 +268,7 @@ async function copyFile(
       const copy = { ...call, from, to, overwrite, onBytes, beforePublish, together };
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, said: { sizeBytes: entry.size }, onOpened }));
       source = copied.source;
+      made(copied.target);
       return copied.target;
     });
     if (!source) throw new Error('a copy has no source');
@@ -275,6 +279,12 @@ async function copyFile(
     if (conflict === 'keep') return 'left';
     throw nameTaken(baseName(places.target));
   }
+}
+
+/** Where its source has changed by the time it is to go, a retry replaces this copy, and not what somebody saved over it. */
+function noteCopy({ manifest }: PlacementRun, { chunk }: Position, entry: ManifestEntry, copy: Entry): void {
+  entry.before = versionOf(copy);
+  manifest.changed(chunk);
 }
 
 /** Whether it may be copied together with others. */

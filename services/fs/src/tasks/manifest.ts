@@ -22,7 +22,7 @@ const entryShape = z.object({
   kind: z.enum(['folder', 'link', 'file']),
   /** The file as it was when it was listed, then as it was copied. */
   ...versionShape.shape,
-  /** What is to be replaced, as it was before anything was begun there; null: nothing was there. */
+  /** What is to be replaced, as it was before anything was begun there; null: nothing was there. Of what was moved: its copy. */
   before: versionShape.nullable().optional(),
   /** It was so new when it was copied that its storage may tell no change since then: before it is removed its content is compared. */
   recent: z.literal(true).optional(),

@@ -100,8 +100,7 @@ function placesOfRun({ run: { input } }: PlacementRun): [source: VirtualPath, ta
 async function enterCopying(placement: PlacementRun): Promise<void> {
   const { verb, state, run, save } = placement;
   Object.assign(state, { phase: 'copying', next: FIRST, begunBefore: WINDOW });
-  // What a copy is to replace is noted in a checkpoint.
-  const isSingle = verb === 'copy' && state.totalEntries <= 1 && run.input.conflict !== 'replace';
+  const isSingle = verb === 'copy' && state.totalEntries <= 1;
   if (!isSingle) await save(true);
   placement.hasBegunCopying = !isSingle || run.attempt === 1;
 }

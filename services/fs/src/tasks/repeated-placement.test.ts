@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bytesOf, mpath, openTree } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
+import { aliasDriver } from '../drivers/alias/index.ts';
 import type { PlacementInput, Verb } from './placement.ts';
 import { runPlacement } from './testing/place-now.ts';
 import { createTestRun } from './testing/test-run.ts';
@@ -28,7 +29,7 @@ async function openPlacement(verb: Verb, conflict: PlacementInput['conflict'], n
   const [source, at] = isFile ? [`/from/d/${names[0]}`, `/to/d/${names[0]}`] : ['/from/d', '/to/d'];
   const input: PlacementInput = { source, target: at, sourceStorage: 1, targetStorage: 2, conflict };
   return {
-    ...{ tree, to, target, run },
+    ...{ tree, from, to, target, run },
     attempt: () => runPlacement(tree.operation(), verb, input, run),
     save: (name: string, text: string, modifiedAt = new Date(2_000_000)) => put(target, name, text, modifiedAt),
     /** The worker is lost right when this file has been stored: nothing says so. */
@@ -66,6 +67,18 @@ describe.each(['copy', 'move'] as const)('a %s that replaces and is done again a
     }
   });
 
+  it('finds its own bytes, whatever their date has become', async () => {
+    const placement = await openPlacement(verb, 'replace', ['a', 'b']);
+    await placement.save('a', 'older');
+    placement.loseAfter('a');
+    await placement.attempt().catch(() => undefined);
+    await placement.save('a', 'new');
+    const outcome = await placement.attempt().catch((error: Error) => error.message);
+    // A move does not remove a source whose copy has another date.
+    expect(outcome).toEqual(verb === 'copy' ? undefined : expect.stringContaining('it stays in both places: a'));
+    expect(await textsOf(placement, verb)).toEqual(['new', 'new']);
+  });
+
   it('comes to its end where nobody did', async () => {
     const placement = await openPlacement(verb, 'replace', ['a', 'b', 'c']);
     for (const name of ['a', 'b', 'c']) await placement.save(name, 'older');
@@ -74,6 +87,73 @@ describe.each(['copy', 'move'] as const)('a %s that replaces and is done again a
     await placement.attempt();
     for (const name of ['a', 'b', 'c']) expect((await textsOf(placement, verb, name))[0]).toBe('new');
   });
+});
+
+it('what the copy of a single file is to replace is noted in the one checkpoint that there is before it is stored', async () => {
+  const placement = await openPlacement('copy', 'replace', ['a']);
+  await placement.save('a', 'older');
+  let noted = 0;
+  placement.to.beforeCalls(async () => {
+    noted = placement.run.checkpoints();
+  });
+  await placement.attempt();
+  expect([noted, await placement.tree.textOf('/to/d/a')]).toEqual([1, 'new']);
+});
+
+it('of several places of one file all have the new one, where the first attempt failed at the second', async () => {
+  const [from, one, two] = [createTestDriver('From'), createTestDriver('One'), createTestDriver('Two')];
+  const tree = await openTree({
+    drivers: [aliasDriver, from.definition, one.definition, two.definition],
+    storages: [
+      { mount_path: '/from', driver: 'From' },
+      { mount_path: '/one', driver: 'One' },
+      { mount_path: '/two', driver: 'Two' },
+      {
+        mount_path: '/both',
+        driver: 'Alias',
+        addition: JSON.stringify({ paths: 'x:/one\nx:/two', put_conflict_policy: 'all', write_conflict_policy: 'all' }),
+      },
+    ],
+  });
+  await from.storeOf().write(mpath('/a'), bytesOf('new'), { overwrite: true, modifiedAt: OF_SOURCES });
+  for (const each of [one, two]) await each.storeOf().write(mpath('/a'), bytesOf('older'), { overwrite: true, modifiedAt: OF_SOURCES });
+  let isAway = true;
+  two.failWrites((path) => isAway && path === '/a');
+  const run = createTestRun({ signal: new AbortController().signal });
+  const attempt = () =>
+    runPlacement(
+      tree.operation(),
+      'move',
+      { source: '/from/a', target: '/both/a', sourceStorage: 1, targetStorage: 4, conflict: 'replace' },
+      run,
+    );
+  expect((await refusalOf(attempt()))[0]).toBe('QUOTA_EXCEEDED');
+  isAway = false;
+  await attempt();
+  expect([await tree.textOf('/one/a'), await tree.textOf('/two/a')]).toEqual(['new', 'new']);
+});
+
+it.each([
+  ['keeps dates', { modTimeStepMs: 1 }],
+  ['keeps none', { modTimeStepMs: undefined }],
+] as const)('a move that is tried again as its source changed takes that along, to a storage that %s', async (_what, { modTimeStepMs }) => {
+  const placement = await openPlacement('move', 'replace', ['a', 'b']);
+  Object.assign(placement.target.traits, { modTimeStepMs });
+  await placement.save('a', 'older');
+  const { run, target, from } = placement;
+  let isEdited = false;
+  run.onCheckpoint(async () => {
+    const isCopied = await target.stat(mpath('/d/b')).then(
+      () => true,
+      () => false,
+    );
+    if (isCopied && !isEdited)
+      await from.storeOf().write(mpath('/d/a'), bytesOf('edited'), { overwrite: true, modifiedAt: new Date(3_000_000) });
+    isEdited ||= isCopied;
+  });
+  expect((await refusalOf(placement.attempt()))[0]).toBe('CONTENT_CORRUPT');
+  await placement.attempt();
+  expect(await textsOf(placement, 'move')).toEqual(['edited', 'gone']);
 });
 
 it('a move that is tried again after its copy was changed leaves both', async () => {

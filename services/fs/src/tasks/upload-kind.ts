@@ -4,13 +4,13 @@ import { unseal } from '@wharf/service-kit';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
-import { looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { looksLikeCopy, mayBeCopy } from '../domain/changing/copy-file.ts';
 import { callOf, type Operation, type Place, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import type { Entry } from '../driver-contract/storage-driver.ts';
+import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, versionOf, versionShape } from './manifest.ts';
 import type { UploadArea } from './upload-area.ts';
 
@@ -106,12 +106,13 @@ async function storeBody(run: UploadRun, progress: Progress, { area, operationOf
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
-  if (progress.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
+  const found = progress.isStored || run.attempt === 1 ? undefined : await findStored(operation, input, progress, area);
+  if (progress.isStored || (found && !(input.overwrite && found.traits.hasMirrors))) return area.remove(input.file);
   const upload = await beginStoring(operation, input, key);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
   try {
-    if (input.overwrite) await requireAsBefore(run, progress, operation);
+    if (input.overwrite && !found) await requireAsBefore(run, progress, operation);
     onBegin();
     await upload.store(watched(run, content), () => run.assertLease());
   } catch (error) {
@@ -171,16 +172,22 @@ async function lookAt(operation: Operation, input: UploadInput): Promise<Place &
   return { driver, path, there: await statIfThere(driver, path, callOf(operation)) };
 }
 
-/** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
-async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
+/** Where an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
+async function findStored(
+  operation: Operation,
+  input: UploadInput,
+  { before }: Progress,
+  area: UploadArea,
+): Promise<StorageDriver | undefined> {
   const { driver, path, there } = await lookAt(operation, input);
-  if (!there) return false;
+  if (!there) return undefined;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
-  if (looksLikeCopy(source, there, driver) === false) return false;
+  const isAsBefore = input.overwrite && (before === undefined || (before !== null && isVersion(before, there)));
+  if (isAsBefore ? looksLikeCopy(source, there, driver) === false : !mayBeCopy(source, there)) return undefined;
   const body = await area.read(input.file);
-  if (!body) return false;
+  if (!body) return undefined;
   try {
-    return await hasContent({ driver, path }, async () => body, callOf(operation));
+    return (await hasContent({ driver, path }, async () => body, callOf(operation))) ? driver : undefined;
   } finally {
     body.destroy();
   }

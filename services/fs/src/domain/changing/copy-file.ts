@@ -253,6 +253,11 @@ export function provesCopy(source: Entry, target: Entry): boolean {
   return hashes.length > 0 && hashes.every(([here, there]) => here === there);
 }
 
+/** Whether nothing but its date speaks against a file's being a whole copy: a storage need not keep the date of each, and somebody may have touched it. */
+export function mayBeCopy(source: Entry, target: Entry): boolean {
+  return !target.isDirectory && !source.isDirectory && !hasOtherSize(source, target) && !hasOtherHash(source, target);
+}
+
 /** Whether a digest that both files tell differs. */
 function hasOtherHash(source: Entry, target: Entry): boolean {
   return hashPairs(source, target).some(([here, there]) => here !== there);

@@ -134,7 +134,7 @@ async function writeCopy(
   };
   const exists = () => storageError('ENTRY_EXISTS');
   const done = await made(options.overwrite ? () => savedMeanwhile(baseName(path)) : exists);
-  if (done) return done;
+  if (done && !(options.overwrite && driver.traits.hasMirrors)) return done;
   try {
     return await driver.write(located.path, checkedParts(draft, session, signal), { ...options, sizeBytes });
   } catch (error) {

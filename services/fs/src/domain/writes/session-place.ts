@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { isSameVersion } from '../../driver-contract/unchanged.ts';
 import { denied, requirePermission } from '../access/permissions.ts';
 import { looksLikeCopy } from '../changing/copy-file.ts';
 import { callOf, type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
@@ -111,5 +112,5 @@ function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, 
 /** A file that was announced with the very date of the former one is told from that by what else its storage tells, if it does. */
 export function isReplaced(entry: Entry, { replaced }: WriteSession): boolean {
   if (!replaced || entry.sizeBytes !== replaced.sizeBytes || entry.modifiedAt.getTime() !== replaced.modifiedAt.getTime()) return false;
-  return entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
+  return isSameVersion(entry.version, replaced.version) && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
 }

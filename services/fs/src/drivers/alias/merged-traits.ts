@@ -14,6 +14,7 @@ export function mergedTraits(all: readonly DriverTraits[], several: boolean): Dr
     hashes,
     exclusiveCreate: !several && all.every(({ exclusiveCreate }) => exclusiveCreate),
     copiesFolders: all.every(({ copiesFolders }) => copiesFolders),
+    ...((several || all.some(({ hasMirrors }) => hasMirrors)) && { hasMirrors: true }),
     ...(all.some(({ locksOpenFiles }) => locksOpenFiles) && { locksOpenFiles: true }),
     ...(all.some(({ removesStepwise }) => removesStepwise) && { removesStepwise: true }),
     ...(refused.length > 0 && { refusedNames: together(refused) }),

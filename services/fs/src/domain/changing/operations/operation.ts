@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { Pace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { CallOptions, StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { ownRefusal } from '../../access/own-refusal.ts';
 import { type Actor, denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -115,9 +116,9 @@ export function nameTaken(name: EntryName | undefined): AppError {
   return new AppError('ENTRY_EXISTS', `file [${name ?? ''}] exists`);
 }
 
-/** Of what is tried again, and was to replace a file: somebody may have stored another one after it was done for the first time. */
+/** Of what is tried again, and was to replace a file: somebody may have stored another one after it was done for the first time. To try once more changes nothing. */
 export function savedMeanwhile(name: EntryName | undefined): AppError {
-  return new AppError(
+  return ownRefusal(
     'ENTRY_EXISTS',
     `file [${name ?? ''}] was saved by somebody since it was to be replaced: it stays. Begin anew to replace it`,
   );
