@@ -15,6 +15,8 @@ export interface HiddenEntries {
   hiddenNames(actor: Actor, directory: VirtualPath, names?: readonly string[]): ((name: string, index?: number) => boolean) | undefined;
   /** Whether anything can be hidden in a folder or in what is below it. */
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
+  /** Whether the same is hidden from the actor in both folders, and in all that is below them. */
+  hidesAlike(actor: Actor, one: VirtualPath, other: VirtualPath): boolean;
 }
 
 /** @param hasHidden whether any rule hides anything */
@@ -39,10 +41,14 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
     for (const step of rules.steps(path)) if (hides(step)) return step.nearest;
     return undefined;
   };
-  const hiddenNames: HiddenEntries['hiddenNames'] = (actor, directory, names) => {
-    if (hasPermission(actor, 'see_hides')) return undefined;
+  /** The rule that hides names of a folder's entries. */
+  const hidingIn = (directory: VirtualPath): Rule | undefined => {
     const rule = rules.nearest(directory);
-    if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
+    return rule && rule.hidePatterns.length > 0 && covers(rule, directory, rule.h_sub) ? rule : undefined;
+  };
+  const hiddenNames: HiddenEntries['hiddenNames'] = (actor, directory, names) => {
+    const rule = hasPermission(actor, 'see_hides') ? undefined : hidingIn(directory);
+    if (!rule) return undefined;
     const matchesAt = names && matchesHideIn(rule, names);
     return (name, index) => (matchesAt && index !== undefined ? matchesAt(name, index) : matchesHide(rule, name));
   };
@@ -57,6 +63,14 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
       if (hiddenNames(actor, directory)) return true;
       for (const rule of rules.below(directory)) if (rule.hidePatterns.length > 0) return true;
       return false;
+    },
+    hidesAlike(actor, one, other) {
+      if (!hasHidden || hasPermission(actor, 'see_hides') || one === other) return true;
+      const rule = hidingIn(one);
+      if (rule !== hidingIn(other)) return false;
+      // Where a rule hides, any below it may show again.
+      for (const folder of [one, other]) for (const below of rules.below(folder)) if (rule || below.hidePatterns.length > 0) return false;
+      return true;
     },
   };
 }

@@ -40,6 +40,8 @@ export interface RuleBook {
   hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
   /** Whether anything can be hidden from the actor in a folder or in what is below it. */
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
+  /** Whether the same is hidden from the actor in both folders, and in all that is below them. */
+  hidesAlike(actor: Actor, one: VirtualPath, other: VirtualPath): boolean;
   /** The path of a rule at or below a place that keeps somebody from seeing or changing something; undefined when there is none. */
   findGuard(path: VirtualPath): string | undefined;
   /**
@@ -109,7 +111,7 @@ function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);
-  const { isHidden, hidingRule, hidesAt, hiddenNames, mayHideIn } = createHiddenEntries(
+  const { isHidden, hidingRule, hidesAt, hiddenNames, mayHideIn, hidesAlike } = createHiddenEntries(
     rules,
     records.some((record) => record.hide !== ''),
   );
@@ -173,6 +175,7 @@ function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook
     mayTouchWhole,
     hiddenNames,
     mayHideIn,
+    hidesAlike,
     findGuard,
     explain: createExplainAccess({ rules, canRead, canWrite, isGuarded, isWriteBypassed, hidingRule, findGuard }),
     listingFilter(actor, directory, names) {

@@ -43,6 +43,7 @@ export async function placeInOneStep(
 ): Promise<Entry | undefined> {
   const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return undefined;
+  if (verb !== 'rename' && !mayGoWhole(operation, item, verb)) return undefined;
   if (verb !== 'copy') return step(operation, item, verb, requireStill);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
@@ -51,6 +52,16 @@ export async function placeInOneStep(
     () => step(operation, item, verb, requireStill),
     () => bytesAt(operation, target, to),
   );
+}
+
+/**
+ * Whether a folder may go whole to another one: not where other names are hidden from the caller. What somebody stores in it between the look and the step would
+ * be shown, or be taken back with it, until the look behind the step has found it. A folder that has rules of its own is not moved at all, nor renamed.
+ */
+function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: Item, verb: Verb): boolean {
+  // What a link leads to stays where it is.
+  const isAlone = !entry.isDirectory || (entry.isLink === true && verb === 'move');
+  return isAlone || snapshot.rules.hidesAlike(actor, source, target);
 }
 
 /**

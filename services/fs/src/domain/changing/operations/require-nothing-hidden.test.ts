@@ -69,10 +69,10 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
 });
 
 describe('what is hidden comes into a folder after the look at it', () => {
-  const hiding = [{ path: '/a/in', hide: '^secret', h_sub: true }];
+  const hiding = { path: '/a', hide: '^secret', h_sub: true };
 
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
-  const openLate = async (meanwhile = async () => {}, comes = 'secret.txt') => {
+  const openLate = async (meanwhile = async () => {}, comes = 'secret.txt', rule = hiding) => {
     let comesLate = true;
     const late: DriverDefinition = {
       ...memoryDriver,
@@ -91,7 +91,7 @@ describe('what is hidden comes into a folder after the look at it', () => {
         return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
       },
     };
-    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: hiding });
+    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: [rule] });
     await memory.put('/a/in/d/e/f');
     await memory.makeFolder('/a/out');
     return memory;
@@ -155,8 +155,23 @@ describe('what is hidden comes into a folder after the look at it', () => {
     expect(await memory.everything()).toEqual(verb === 'move' ? [...kept, '/a/out/'] : [...kept, '/a/out/d/e/f']);
   });
 
+  it.each([
+    ['move', 'out of a folder in which names are hidden', '/a/in'],
+    ['copy', 'out of a folder in which names are hidden', '/a/in'],
+    ['move', 'into one', '/a/out'],
+    ['copy', 'into one', '/a/out'],
+  ] as const)(
+    'a %s %s is no one step, behind which it would be shown until it is found, and what others stored be taken back',
+    async (verb, _where, path) => {
+      const memory = await openLate(undefined, undefined, { ...hiding, path });
+      const queued: string[] = [];
+      await placeEntries(memory.operation(blind), out, verb, async (items) => void queued.push(...items.map(({ target }) => target)));
+      expect([await memory.everything(), queued]).toEqual([['/a/in/d/e/f', '/a/out/'], ['/a/out/d']]);
+    },
+  );
+
   it('it goes along for whoever sees it', async () => {
-    const memory = await openLate();
+    const memory = await openLate(undefined, undefined, { ...hiding, path: '/a/in' });
     await placeEntries(memory.operation(actor()), out, 'move', queue);
     expect(await memory.everything()).toEqual(['/a/in/', '/a/out/d/e/f', '/a/out/d/e/secret.txt']);
   });
