@@ -7,6 +7,7 @@ import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { type NotedCall, noteCalls } from '../src/domain/testing/noted-calls.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
 import { MEMORY_PROFILES, memoryDriver } from '../src/drivers/memory/index.ts';
 import { headersAs, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -213,6 +214,32 @@ describe('an upload in parts to a storage that takes whole files only', () => {
     await sessions().updateOne({ _id: id }, { $set: { publishing_path: path } });
     expect(await end('complete', id)).toMatchObject({ code });
     expect((await stored(path.slice(2))).equals(Buffer.from(there))).toBe(true);
+    expect(await spooled()).toEqual([]);
+  });
+
+  it('put together of parts by tus replaces nothing that was saved since, where the answer of the storage was lost', async () => {
+    const tus = { Authorization: login, 'Tus-Resumable': '1.0.0', 'File-Path': '/p/joined' };
+    const send = (method: string, path: string, headers: Record<string, string>, body = '') =>
+      httpRequest(one.url, { method, path, headers: { ...tus, ...headers }, body });
+    const { headers } = await send('POST', '/api/fs/tus', { 'Upload-Length': '4', 'Upload-Concat': 'partial' });
+    const partial = `/api/fs/${String(headers['location'])}`;
+    await send('PATCH', partial, { 'Upload-Offset': '0', 'Content-Type': 'application/offset+octet-stream' }, 'text');
+    const join = () => send('POST', '/api/fs/tus', { 'Upload-Concat': `final;${partial}` });
+    plain.delayAnswers(async () => {
+      if (
+        await plain
+          .storeOf()
+          .stat(mpath('/joined'))
+          .catch(() => undefined)
+      )
+        throw storageError('STORAGE_UNAVAILABLE');
+    });
+    expect((await join()).status).not.toBe(201);
+    plain.delayAnswers(async () => {});
+    await plain.storeOf().write(mpath('/joined'), bytesOf('edited'), { overwrite: true });
+    expect((await join()).status).not.toBe(201);
+    expect((await stored('/joined')).toString()).toBe('edited');
+    await send('DELETE', partial, {});
     expect(await spooled()).toEqual([]);
   });
 

@@ -245,6 +245,35 @@ it('of several places of one file all have the new one, where the first attempt 
   expect([await textOf('/one/f'), await textOf('/two/f')]).toEqual(['text', 'text']);
 });
 
+it('of several places of one file one that was away at the first attempt makes no other file of it', async () => {
+  const [one, two] = [createTestDriver('One'), createTestDriver('Two')];
+  const addition = JSON.stringify({ paths: 'x:/one\nx:/two', put_conflict_policy: 'all', write_conflict_policy: 'all' });
+  const { operation, textOf } = await openTree({
+    drivers: [aliasDriver, one.definition, two.definition],
+    storages: [
+      { mount_path: '/one', driver: 'One' },
+      { mount_path: '/two', driver: 'Two' },
+      { mount_path: '/both', driver: 'Alias', addition },
+    ],
+  });
+  for (const [at, place] of [one, two].entries())
+    await place.storeOf().write(mpath('/f'), bytesOf('older'), { overwrite: true, modifiedAt: new Date(at * 60_000) });
+  let isAway = true;
+  one.beforeCalls(async () => {
+    if (isAway) throw new AppError('STORAGE_UNAVAILABLE', 'the server is away');
+  });
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const kind = uploadKind(area, async () => operation(), KEY);
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { userId: 1, sizeBytes: 4, expectedHashes: {}, signal });
+  const input = kind.encodeInput({ path: '/both/f', storage: 3, file, sizeBytes, modified: 0, overwrite: true, hashes: {} });
+  const attempts = createTestRun({ signal });
+  expect(await kind.run(attempts.begin(input)).catch(postponedMs)).toBe(1_000);
+  isAway = false;
+  await kind.run(attempts.begin(input));
+  expect([await textOf('/one/f'), await textOf('/two/f')]).toEqual(['text', 'text']);
+});
+
 it('an upload that was handed over often is waited for as long as another', async () => {
   const away = createTestDriver('Away');
   const { operation } = await openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });

@@ -38,7 +38,10 @@ export interface CallOptions {
    * over.
    */
   readonly afterWaiting?: (() => Promise<void>) | undefined;
-  /** A listing has all that a path reaches, also what settings of the storage leave out of listings: for who has to know all of a folder, not for showing. */
+  /**
+   * A listing has all that a path reaches, also what settings of the storage leave out of listings; a look passes over no place that is away and may have the
+   * entry: for who has to know, not for showing.
+   */
   readonly seesAll?: true | undefined;
   /** Of a folder of this machine: told what the names of a long listing take, about, in bytes, before they are taken into memory. What it throws ends the listing. */
   readonly beforeNames?: ((bytes: number) => void) | undefined;

@@ -219,7 +219,7 @@ async function copyFile(
   const made = (copy: Entry) => isMoved && conflict === 'replace' && noteCopy(placement, position, entry, copy);
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
-    const there = await statIfThere(to.driver, to.path, call);
+    const there = await statIfThere(to.driver, to.path, { ...call, seesAll: true });
     if (there) {
       const source = await from.driver.stat(from.path, call);
       if (isMoved && (isInDoubt || conflict === 'replace')) {

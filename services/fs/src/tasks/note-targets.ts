@@ -20,7 +20,7 @@ export async function noteTargets(placement: PlacementRun, entries: readonly Man
   const unknown = entries.filter(({ kind, before }) => kind === 'file' && before === undefined);
   const ends = await placement.ends();
   const { driver } = ends.to;
-  const call = { signal: run.signal, isPatient: true } as const;
+  const call = { signal: run.signal, isPatient: true, seesAll: true } as const;
   // In a folder that is not there yet nothing is looked for.
   const folders = new Map<MountPath, Promise<boolean>>();
   const isThere = (folder: MountPath) => {

@@ -169,7 +169,7 @@ async function requireAsBefore(run: UploadRun, progress: Progress, operation: Op
 async function lookAt(operation: Operation, input: UploadInput): Promise<Place & { readonly there: Entry | undefined }> {
   const { mount, path } = locateIn(operation.snapshot, parseVirtualPath(input.path), input.storage);
   const driver = await mount.driver();
-  return { driver, path, there: await statIfThere(driver, path, callOf(operation)) };
+  return { driver, path, there: await statIfThere(driver, path, { ...callOf(operation), seesAll: true }) };
 }
 
 /** Where an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */

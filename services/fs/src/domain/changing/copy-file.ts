@@ -1,17 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type MountPath, parentPath } from '@wharf/paths';
 import { takeEntries } from '../../driver-contract/entry-map.ts';
-import {
-  type BeforePublish,
-  type CallOptions,
-  type Entry,
-  type HashName,
-  type StorageDriver,
-  supports,
-} from '../../driver-contract/storage-driver.ts';
+import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
 import { RENEW_MS } from './operations/rights-of-now.ts';
+import { haveSameContent } from './same-content.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
 
@@ -124,31 +118,32 @@ export const BACK_MS = 30_000;
  *
  * @param from what was copied
  */
-export async function removeCopy({ driver, path }: Place, from: MountPath, made: Entry, call: CallOptions): Promise<void> {
+export async function removeCopy({ driver, path }: Place, from: MountPath, made: Entry, call: OwnCall): Promise<void> {
   if (!supports(driver, 'remove')) return;
-  const isOfOthers = made.isDirectory && (await holdsOthers(driver, from, path, call).catch(() => false));
-  if (isOfOthers) return removeCopiedIn(driver, from, path, call);
+  const isOfOthers = made.isDirectory && (await holdsOthers(driver, from, path, call).catch(() => true));
+  // Where the source cannot be listed any more, nobody knows what of it is a copy.
+  if (isOfOthers) return removeCopiedIn(driver, from, path, call).catch(() => undefined);
   const what = made.isDirectory ? { recursive: true } : { recursive: false, onlyIf: made };
   await driver.remove(path, { ...call, ...what }).catch(() => undefined);
 }
 
 /** Whether a copied folder holds what its source has not, or has otherwise. */
-async function holdsOthers(driver: StorageDriver, from: MountPath, to: MountPath, call: CallOptions): Promise<boolean> {
+async function holdsOthers(driver: StorageDriver, from: MountPath, to: MountPath, call: OwnCall): Promise<boolean> {
   const sources = await takeEntries(driver.list(from, call));
   for (const entry of (await takeEntries(driver.list(to, call))).values()) {
-    if (!isCopied(sources.get(entry.name), entry)) return true;
     const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
+    if (!(await isCopied(driver, [source, sources.get(entry.name)], [target, entry], call))) return true;
     if (entry.isDirectory && !entry.isLink && (await holdsOthers(driver, source, target, call))) return true;
   }
   return false;
 }
 
 /** Takes away what is copied in a folder, and it where nothing else is in it. */
-async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: MountPath, call: CallOptions): Promise<void> {
+async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: MountPath, call: OwnCall): Promise<void> {
   const sources = await takeEntries(driver.list(from, call));
   for (const entry of (await takeEntries(driver.list(to, call))).values()) {
     const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
-    if (!isCopied(sources.get(entry.name), entry)) continue;
+    if (!(await isCopied(driver, [source, sources.get(entry.name)], [target, entry], call))) continue;
     if (entry.isDirectory && !entry.isLink) await removeCopiedIn(driver, source, target, call);
     else await driver.remove(target, { ...call, recursive: false, onlyIf: entry }).catch(() => undefined);
   }
@@ -157,9 +152,18 @@ async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: Mount
 
 type RemovingDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;
 
-function isCopied(source: Entry | undefined, copy: Entry): boolean {
+/** By hash, or size and date, where the storage keeps these; else by content: what is the same is nobody's loss. */
+async function isCopied(
+  driver: StorageDriver,
+  [from, source]: readonly [MountPath, Entry | undefined],
+  [to, copy]: readonly [MountPath, Entry],
+  call: OwnCall,
+): Promise<boolean> {
   if (source?.isDirectory !== copy.isDirectory) return false;
-  return copy.isDirectory || !(hasOtherSize(source, copy) || hasOtherHash(source, copy));
+  if (copy.isDirectory) return true;
+  return (
+    looksLikeCopy(source, copy, driver) ?? (await haveSameContent({ driver, path: from }, { driver, path: to }, call).catch(() => false))
+  );
 }
 
 /** What each call of a storage for a copy is given. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { Operation } from '../changing/operations/operation.ts';
+import { isOutcomeKnown } from '../changing/upload.ts';
 import { appendStream } from './append-stream.ts';
 import { noUpload } from './upload-claims.ts';
 import { isComplete, type UploadSession } from './upload-session.ts';
@@ -71,7 +72,9 @@ async function putTogether(
       session = await appendPartial(upload, operation, session, partial).catch(asGone(upload, steps, partial));
     return await finish(await steps.complete(session), partials, steps);
   } catch (error) {
-    await steps.abort(id).catch(() => undefined);
+    // It may have its name, and the answer alone be lost: who asks again finds that out.
+    const begun = isOutcomeKnown(error) ? undefined : await upload.store.find(id);
+    if (begun?.publishingPath === undefined) await steps.abort(id).catch(() => undefined);
     throw error;
   }
 }

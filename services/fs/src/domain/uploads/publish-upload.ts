@@ -117,7 +117,7 @@ async function writeCopy(
 ): Promise<Entry> {
   const { id, path, sizeBytes, publishingPath } = session;
   const { signal } = operation;
-  const there = () => findEntry(operation.snapshot, path, located, callOf(operation));
+  const there = () => findEntry(operation.snapshot, path, located, { ...callOf(operation), seesAll: true });
   // What had the name before the first attempt: what has it later may be ours.
   const replaced = publishingPath === undefined ? await there() : session.replaced;
   // Without `overwrite`, noted is only a name that was free.

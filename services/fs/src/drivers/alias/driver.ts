@@ -137,7 +137,9 @@ class AliasDriver implements StorageDriver {
     this.#begin(options);
     const where = this.#locate(path);
     if (where === undefined) return folderNamed(ROOT_NAME);
-    const { entry } = await this.#first(where, options);
+    const [found] = options.seesAll ? await this.#having(where, options) : [await this.#first(where, options)];
+    if (!found) throw storageError('ENTRY_NOT_FOUND');
+    const { entry } = found;
     return where.path === MOUNT_ROOT ? { ...entry, name: nameAt(path) } : entry;
   }
 

@@ -139,7 +139,7 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     const tookMs = performance.now() - begunAtMs;
     const later = await afterStep(operation, tookMs);
     const requireThen = requireStill && mayHideMore(later, operation) ? requireStill : undefined;
-    const done = { item, here, there, entry, later, requireThen, tookMs };
+    const done = { item, verb, here, there, entry, later, requireThen, tookMs };
     if (call === 'copy') await keepCopy(done);
     else if (requireThen || parentPath(source) !== parentPath(target)) await keepMove(done);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
@@ -170,12 +170,10 @@ async function afterStep(operation: Operation, tookMs: number): Promise<Operatio
   return { ...operation, ...(snapshot && { snapshot }), signal };
 }
 
-/** As it is where it went: what was hidden in it by the rules of its old place. */
-const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
-
 /** A step that is made, and whether it holds. */
 interface Done {
   readonly item: Item;
+  readonly verb: Verb;
   readonly here: Place;
   readonly there: Place;
   /** At its new place. */
@@ -187,24 +185,28 @@ interface Done {
 }
 
 /** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
-function requireStep({ item, later, requireThen }: Done): void {
-  if (!requireThen) return;
+function requireStep({ item, verb, later, requireThen }: Done): void {
   const { basePath } = later.actor;
-  if (!isWithin(basePath, item.source) || !isWithin(basePath, item.target)) throw denied();
-  requireThen(later);
+  if (requireThen && !(isWithin(basePath, item.source) && isWithin(basePath, item.target))) throw denied();
+  requireThen?.(later);
+  // A rule may have come that hides something on one side alone.
+  if (verb !== 'rename' && !mayGoWhole(later, item, verb)) throw denied();
 }
 
 /**
- * A rule may have come while an entry moved, which guards nothing at the new place, and something that is hidden from the caller may have come into the folder:
- * then it goes back. What it took the place of is gone by then.
+ * A rule may have come while an entry moved, which guards nothing at the new place: then it goes back. So does a folder with a new name in which something would be
+ * hidden from the caller, in a folder whose rules are the same. What it took the place of is gone by then.
  *
  * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
  */
 async function keepMove(done: Done): Promise<void> {
-  const { item, here, there, later } = done;
+  const { item, verb, here, there, later } = done;
   try {
     requireStep(done);
-    for await (const _hidden of hiddenEntries(later, arrived(item, false))) throw denied();
+    if (verb !== 'rename') return;
+    const { entry, source, target, to } = item;
+    // As it is where it went: what was hidden in it by the rules of its old place.
+    for await (const _hidden of hiddenEntries(later, { entry, path: source, located: to, target })) throw denied();
   } catch (error) {
     await moveBack(done, here, there);
     throw error;
@@ -221,23 +223,18 @@ async function moveBack({ entry, tookMs }: Done, { path }: Place, there: Place):
 }
 
 /**
- * A copy that the rules behind it do not allow goes again. It was made over nothing, or over a file, which is gone by then. Of another one what came into the
- * folder between the look and the copy is not the caller's to have, where it is hidden.
+ * A copy that the rules behind it do not allow goes again. It was made over nothing, or over a file, which is gone by then.
  *
- * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
+ * @throws AppError PERMISSION_DENIED
  */
 async function keepCopy(done: Done): Promise<void> {
-  const { item, here, there, entry, later, tookMs } = done;
-  const { driver } = there;
+  const { here, there, entry, tookMs } = done;
   try {
     requireStep(done);
   } catch (error) {
     await removeCopy(there, here.path, entry, takingBack(tookMs));
     throw error;
   }
-  const hidden = await Array.fromAsync(hiddenEntries(later, arrived(item, true)));
-  if (!supports(driver, 'remove')) return;
-  for (const place of hidden) await driver.remove(place, { ...takingBack(tookMs), recursive: true });
 }
 
 /** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */

@@ -196,6 +196,36 @@ it('what somebody else has stored in a copied folder stays where the copy is tak
   expect(await memory.textOf('/out/d/a')).toBe('edited to something longer');
 });
 
+it.each([
+  [
+    'whose source has another name by then',
+    async (memory: Awaited<ReturnType<typeof openLate>>): Promise<string> => {
+      const driver = (await locate(memory.snapshot, vpath('/')).mount.driver()) as Required<StorageDriver>;
+      await driver.rename(mpath('/in/d'), mpath('/in/other'), { overwrite: false });
+      await memory.put('/out/d/a', 'edited to something longer');
+      return 'edited to something longer';
+    },
+  ],
+  [
+    'as long as what it replaces',
+    async (memory: Awaited<ReturnType<typeof openLate>>): Promise<string> => {
+      const edited = (await memory.textOf('/out/d/a')).replace(/./g, 'x');
+      await memory.put('/out/d/a', edited);
+      return edited;
+    },
+  ],
+] as const)('so does a file %s', async (_what, edit) => {
+  const memory = await openLate();
+  const now = await memory.under([SOURCE_RULES['is for others'] ?? {}]);
+  let edited: string | undefined;
+  const renewed = async () => {
+    edited ??= await edit(memory);
+    return now;
+  };
+  expect(await refusalOf(placeEntries({ ...memory.begun, renewed }, { ...place(), names: ['d'] }, 'copy', never))).toEqual(DENIED);
+  expect(await memory.textOf('/out/d/a')).toBe(edited);
+});
+
 it('a file that a storage copies for its new name has none where it has a password by then', async () => {
   const memory = await openLate({ renames: false });
   const now = await memory.under([{ path: '/in/f', password: 'x' }]);
