@@ -121,18 +121,18 @@ export const BACK_MS = 30_000;
 export async function removeCopy({ driver, path }: Place, from: MountPath, made: Entry, call: OwnCall): Promise<void> {
   if (!supports(driver, 'remove')) return;
   const isOfOthers = made.isDirectory && (await holdsOthers(driver, from, path, call).catch(() => true));
-  // Where the source cannot be listed any more, nobody knows what of it is a copy.
+  // Where the source cannot be listed any more, nobody knows what of it is a copy, and it stays.
   if (isOfOthers) return removeCopiedIn(driver, from, path, call).catch(() => undefined);
   const what = made.isDirectory ? { recursive: true } : { recursive: false, onlyIf: made };
   await driver.remove(path, { ...call, ...what }).catch(() => undefined);
 }
 
-/** Whether a copied folder holds what its source has not, or has otherwise. */
+/** Whether a copied folder holds, as far as listings tell, what its source has not, or has otherwise. */
 async function holdsOthers(driver: StorageDriver, from: MountPath, to: MountPath, call: OwnCall): Promise<boolean> {
   const sources = await takeEntries(driver.list(from, call));
   for (const entry of (await takeEntries(driver.list(to, call))).values()) {
+    if (!looksCopied(driver, sources.get(entry.name), entry)) return true;
     const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
-    if (!(await isCopied(driver, [source, sources.get(entry.name)], [target, entry], call))) return true;
     if (entry.isDirectory && !entry.isLink && (await holdsOthers(driver, source, target, call))) return true;
   }
   return false;
@@ -152,18 +152,22 @@ async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: Mount
 
 type RemovingDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;
 
-/** By hash, or size and date, where the storage keeps these; else by content: what is the same is nobody's loss. */
+/** A copy that a server makes may have a date of its own: then the content tells, and what is the same is nobody's loss. */
 async function isCopied(
   driver: StorageDriver,
   [from, source]: readonly [MountPath, Entry | undefined],
   [to, copy]: readonly [MountPath, Entry],
   call: OwnCall,
 ): Promise<boolean> {
+  if (looksCopied(driver, source, copy)) return true;
+  if (!source || !mayBeCopy(source, copy)) return false;
+  return haveSameContent({ driver, path: from }, { driver, path: to }, call).catch(() => false);
+}
+
+/** By hash, or size and date, where the storage keeps these. */
+function looksCopied(driver: StorageDriver, source: Entry | undefined, copy: Entry): boolean {
   if (source?.isDirectory !== copy.isDirectory) return false;
-  if (copy.isDirectory) return true;
-  return (
-    looksLikeCopy(source, copy, driver) ?? (await haveSameContent({ driver, path: from }, { driver, path: to }, call).catch(() => false))
-  );
+  return copy.isDirectory || looksLikeCopy(source, copy, driver) === true;
 }
 
 /** What each call of a storage for a copy is given. */

@@ -226,6 +226,22 @@ it.each([
   expect(await memory.textOf('/out/d/a')).toBe(edited);
 });
 
+it('a copied folder of which the files have dates of their own is taken back as any other', async () => {
+  const memory = await openLate();
+  const now = await memory.under([SOURCE_RULES['is for others'] ?? {}]);
+  const renewed = async () => {
+    const driver = (await locate(memory.snapshot, vpath('/')).mount.driver()) as Required<StorageDriver>;
+    for (const path of ['a', 'secret/s'])
+      await driver.write(mpath(`/out/d/${path}`), bytesOf(await memory.textOf(`/in/d/${path}`)), {
+        overwrite: true,
+        modifiedAt: new Date(0),
+      });
+    return now;
+  };
+  expect(await refusalOf(placeEntries({ ...memory.begun, renewed }, { ...place(), names: ['d'] }, 'copy', never))).toEqual(DENIED);
+  expect(await memory.everything()).toEqual(KEPT);
+});
+
 it('a file that a storage copies for its new name has none where it has a password by then', async () => {
   const memory = await openLate({ renames: false });
   const now = await memory.under([{ path: '/in/f', password: 'x' }]);
