@@ -9,10 +9,10 @@ import { haveSameContent } from '../domain/changing/same-content.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
-import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
+import { isAsNoted, isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { noteTargets } from './note-targets.ts';
 import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
-import { mayStill, type PlacementRun } from './placement-run.ts';
+import { isOfOneEntry, mayStill, type PlacementRun } from './placement-run.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
 export const WINDOW = 256;
@@ -161,7 +161,7 @@ async function settleEntry(
     return true;
   } catch (error) {
     run.signal.throwIfAborted();
-    if (!AppError.is(error) || AppError.means(error, 'general') || AppError.is(error, 'CANCELLED')) throw error;
+    if (!isOfOneEntry(error)) throw error;
     failures.push({ position, path: entry.path, error });
     if (!state.failed.some(isHere)) state.failed = [...state.failed, position];
     if (failures.length > MAX_FAILED) throw described({ position, path: entry.path, error }, failures.length);
@@ -231,7 +231,7 @@ async function copyFile(
       }
       if (isInDoubt) {
         // What was to be replaced, or what somebody stored there, may be as long and as old as the source.
-        const isAsBefore = entry.before === undefined || (entry.before !== null && isVersion(entry.before, there));
+        const isAsBefore = isAsNoted(entry.before, there);
         const isAlike = isAsBefore ? looksLikeCopy(source, there, to.driver) : mayBeCopy(source, there);
         // To copy it once more costs less than to read both, where no byte comes here.
         const isRepeated = conflict === 'replace' && isAsBefore && copiesItself(from, to);

@@ -163,6 +163,11 @@ export function isVersion(noted: FileVersion, entry: Entry): boolean {
   return isSized && noted.modified === modified && noted.created === created && isSameVersion(noted.version, version);
 }
 
+/** Whether a file may be what was there before. @param before as it was noted; null: nothing was there; undefined: nobody looked */
+export function isAsNoted(before: FileVersion | null | undefined, there: Entry): boolean {
+  return before === undefined || (before !== null && isVersion(before, there));
+}
+
 function bytesOf({ path, version = '' }: ManifestEntry): number {
   return Buffer.byteLength(JSON.stringify(path)) + version.length + ENTRY_BYTES;
 }

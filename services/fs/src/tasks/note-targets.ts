@@ -1,9 +1,8 @@
-import { AppError } from '@wharf/errors';
 import { type MountPath, parentPath } from '@wharf/paths';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { type ManifestEntry, versionOf } from './manifest.ts';
 import { placesOf } from './placement.ts';
-import type { PlacementRun } from './placement-run.ts';
+import { isOfOneEntry, type PlacementRun } from './placement-run.ts';
 
 /** Looks at a time: waiting for an answer is most of what one costs. */
 const PARALLEL = 8;
@@ -34,7 +33,7 @@ export async function noteTargets(placement: PlacementRun, entries: readonly Man
       const there = (await isThere(parentPath(targetPlace))) ? await statIfThere(driver, targetPlace, call) : undefined;
       entry.before = there ? versionOf(there) : null;
     } catch (error) {
-      if (!AppError.is(error) || AppError.means(error, 'general') || AppError.is(error, 'CANCELLED')) throw error;
+      if (!isOfOneEntry(error)) throw error;
     }
   };
   for (let start = 0; start < unknown.length; start += PARALLEL) {

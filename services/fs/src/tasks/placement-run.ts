@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
@@ -210,6 +211,11 @@ export function mayStill(
     requireRights(now, places);
     if (replaces && conflictAt(now.operation, places.target) !== 'replace') throw denied();
   };
+}
+
+/** Whether an error concerns one entry alone: others may not fail so. */
+export function isOfOneEntry(error: unknown): error is AppError {
+  return AppError.is(error) && !AppError.means(error, 'general') && !AppError.is(error, 'CANCELLED');
 }
 
 type Counts = Pick<PlacementRun, 'countBytes' | 'countUnsized' | 'countEntries'>;

@@ -11,7 +11,7 @@ import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
-import { isVersion, versionOf, versionShape } from './manifest.ts';
+import { isAsNoted, versionOf, versionShape } from './manifest.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({
@@ -163,7 +163,7 @@ async function requireAsBefore(run: UploadRun, progress: Progress, operation: Op
     progress.before = there ? versionOf(there) : null;
     return run.saveCheckpoint(progress, false);
   }
-  if (there && !(progress.before && isVersion(progress.before, there))) throw savedMeanwhile(baseName(parseVirtualPath(run.input.path)));
+  if (there && !isAsNoted(progress.before, there)) throw savedMeanwhile(baseName(parseVirtualPath(run.input.path)));
 }
 
 async function lookAt(operation: Operation, input: UploadInput): Promise<Place & { readonly there: Entry | undefined }> {
@@ -182,7 +182,7 @@ async function findStored(
   const { driver, path, there } = await lookAt(operation, input);
   if (!there) return undefined;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
-  const isAsBefore = input.overwrite && (before === undefined || (before !== null && isVersion(before, there)));
+  const isAsBefore = input.overwrite && isAsNoted(before, there);
   if (isAsBefore ? looksLikeCopy(source, there, driver) === false : !mayBeCopy(source, there)) return undefined;
   const body = await area.read(input.file);
   if (!body) return undefined;

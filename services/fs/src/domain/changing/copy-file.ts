@@ -247,9 +247,8 @@ export function hasOtherSize(source: Pick<Entry, 'sizeBytes'>, target: Pick<Entr
 
 /** Whether a target is a whole copy of a source, as far as what both storages say of them tells; undefined: it does not tell. */
 export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDriver): boolean | undefined {
-  if (target.isDirectory || source.isDirectory || hasOtherSize(source, target)) return false;
-  const hashes = hashPairs(source, target);
-  if (hashes.length > 0) return hashes.every(([here, there]) => here === there);
+  if (!mayBeCopy(source, target)) return false;
+  if (provesCopy(source, target)) return true;
   const stepMs = driver.traits.modTimeStepMs;
   if (stepMs === undefined || source.sizeBytes === undefined || target.sizeBytes === undefined) return undefined;
   return Math.abs(target.modifiedAt.getTime() - source.modifiedAt.getTime()) <= Math.max(1, stepMs);
@@ -257,8 +256,7 @@ export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDrive
 
 /** Whether a digest that both storages tell proves that a file is a whole copy. */
 export function provesCopy(source: Entry, target: Entry): boolean {
-  const hashes = target.isDirectory || hasOtherSize(source, target) ? [] : hashPairs(source, target);
-  return hashes.length > 0 && hashes.every(([here, there]) => here === there);
+  return mayBeCopy(source, target) && hashPairs(source, target).length > 0;
 }
 
 /** Whether nothing but its date speaks against a file's being a whole copy: a storage need not keep the date of each, and somebody may have touched it. */
