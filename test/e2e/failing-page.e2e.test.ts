@@ -37,11 +37,11 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     const logOut = () => fetch(`${world.base}/api/auth/logout`, { headers: { Authorization: own.token ?? '' } });
     return { ...folder, logOut, token: own.token ?? '' };
   };
-  const upload = async (name: string) => {
+  const upload = async (name: string, text = 'a text') => {
     const chooser = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'New', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Upload files' }).click();
-    await (await chooser).setFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from('a text') }]);
+    await (await chooser).setFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from(text) }]);
   };
   /** Lets an upload wait until it is told to go on. */
   const holdUploads = async () => {
@@ -51,6 +51,18 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
       await route.continue();
     });
     return gate.resolve;
+  };
+  /** The first answer of an address that ends so is lost once the server has done what it was asked. */
+  const loseAnswer = async (address: string, meanwhile: () => Promise<void>) => {
+    let isLost = false;
+    await page.route(address, async (route) => {
+      if (isLost) return await route.continue();
+      await route.fetch();
+      isLost = true;
+      await meanwhile();
+      await route.abort();
+    });
+    return () => isLost;
   };
   const write = async (text: string) => {
     await page.getByRole('link', { name: 'note.txt' }).click();
@@ -75,6 +87,32 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     const { path } = await openFolder('slashes');
     await page.goto(`${world.base}/${path}/note.txt`);
     await page.getByRole('dialog').getByText('first').waitFor();
+  });
+
+  test('a file that takes the place of another does not take that of what was saved after an answer was lost', async () => {
+    const { disk } = await openFolder('lost-answer');
+    const saved = () => writeFile(join(disk, 'note.txt'), 'saved since');
+    const panel = page.getByRole('region', { name: 'Uploads' });
+    await upload('note.txt', 'of the page');
+    const isLost = await loseAnswer('**/api/fs/multipart/complete', saved);
+    await panel.getByRole('button', { name: 'Replace' }).click();
+    await panel.getByText('1 file uploaded').waitFor();
+    expect([isLost(), await readFile(join(disk, 'note.txt'), 'utf8')]).toEqual([true, 'saved since']);
+  });
+
+  test('one without bytes asks again whether it replaces what is there after an answer was lost', async () => {
+    const { disk } = await openFolder('lost-answer-empty');
+    const saved = () => writeFile(join(disk, 'note.txt'), 'saved since');
+    const panel = page.getByRole('region', { name: 'Uploads' });
+    await upload('note.txt', '');
+    await panel.getByRole('button', { name: 'Replace' }).waitFor();
+    const isLost = await loseAnswer('**/api/fs/put', saved);
+    await panel.getByRole('button', { name: 'Replace' }).click();
+    await expect.poll(isLost).toBe(true);
+    await panel.getByRole('button', { name: 'Replace' }).waitFor();
+    expect(await readFile(join(disk, 'note.txt'), 'utf8')).toBe('saved since');
+    await panel.getByRole('button', { name: 'Replace' }).click();
+    await expect.poll(() => readFile(join(disk, 'note.txt'), 'utf8')).toBe('');
   });
 
   test('where a script cannot be fetched, an upload goes on, and trying again shows what was missing', async () => {

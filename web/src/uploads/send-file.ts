@@ -25,24 +25,28 @@ export function createSendFile(takesParts: () => boolean): SendFile {
   return async (asked) => {
     let { session } = asked;
     let isWhole = !takesParts();
+    let { overwrite } = asked;
     const keep = (next: string | undefined) => {
       session = next;
       asked.keep(next);
     };
     for (let tries = 1; ; tries += 1) {
-      const job = { ...asked, session, keep };
-      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
+      const job = { ...asked, overwrite, session, keep };
+      // The server knows what an upload in parts was to replace: where an answer is lost, it does not replace what somebody else has saved since.
+      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes() || (overwrite && job.file.size > 0));
       try {
         await (inParts ? sendParts(job, partSize, places) : put(job, places));
         return { state: 'done' };
       } catch (error) {
         job.signal.throwIfAborted();
-        if (isNamed(error, 'ENTRY_EXISTS') && !job.overwrite) return { state: 'exists' };
+        if (isNamed(error, 'ENTRY_EXISTS') && !overwrite) return { state: 'exists' };
         if (isNamed(error, 'UNSUPPORTED_OPERATION') && inParts) {
           isWhole = true;
           continue;
         }
         if (!isPassing(error)) return { state: 'failed', error };
+        // It may be stored by now, and replaced by somebody else: who wants that replaced, too, says so.
+        if (!inParts && !isRefused(error)) overwrite = false;
         job.tell({ doing: 'trying', error });
         if (await partSize.shrinkAfter(error)) {
           // Its parts have their size for good.
@@ -81,6 +85,9 @@ const isTooLarge = (error: unknown) => error instanceof ApiError && error.code =
 function isPassing(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 0 || isTooLarge(error) || (error.error !== undefined && PASSING.has(error.error)));
 }
+
+/** Whether it says that nothing was stored. */
+const isRefused = (error: unknown) => isTooLarge(error) || isNamed(error, 'OVERLOADED') || isNamed(error, 'RATE_LIMITED');
 
 const PASSING: ReadonlySet<ErrorName> = new Set<ErrorName>([
   ...(['OVERLOADED', 'RATE_LIMITED', 'STORAGE_UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED'] as const),
