@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { describeContent, generateContent, isAvailable, isMissing, makeTempDir, startStandalone } from '@wharf/harness';
@@ -121,25 +121,55 @@ describe.runIf(isAvailable('chromium', found))('uploads of the web page behind a
     expect(new Set(parts).size).toBeLessThanOrEqual(SIZE_MIB + 1 - 2);
   });
 
+  test('another file of the name and size is not taken for one that another browser began', { timeout: WITHIN_MS }, async () => {
+    const { disk } = await openFolder('elsewhere');
+    const date = (second: number) => utimes(join(files.path, big.name), second, second);
+    await date(1_700_000_000);
+    const held = proxy.holdAfter(2);
+    await upload(big.name);
+    await held;
+    const folder = new URL(page.url()).pathname;
+    await context.close();
+    proxy.release();
+    context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } });
+    page = await openTab(context, proxy.base, world.admin.token ?? '', folder);
+    said = watchPage(page);
+    await panel().getByRole('button', { name: 'Choose the file' }).waitFor();
+    await date(1_700_000_005);
+    await chooseAgain(big.name);
+    await page.getByText('The chosen file is none of those', { exact: false }).waitFor();
+    await date(1_700_000_000);
+    await chooseAgain(big.name);
+    await expectArrived(disk);
+  });
+
   test.runIf(SIZE_MIB < 1_024)(
-    'where the page does not know the file’s date, the server compares a part',
+    'where a program began it and said no date, the server compares all parts that it has',
     { timeout: WITHIN_MS },
     async () => {
-      const { disk } = await openFolder('unproven');
-      const held = proxy.holdAfter(1);
-      await upload(big.name);
-      await held;
-      await page.evaluate("localStorage.removeItem('wharf.uploads')");
-      await page.reload();
-      proxy.release();
-      await panel().getByRole('button', { name: 'Choose the file' }).waitFor();
-      const { mtime, atime } = await stat(join(files.path, big.name));
+      const { disk, path } = await openFolder('unproven');
       const right = await readFile(join(files.path, big.name));
-      await writeFile(join(files.path, big.name), Buffer.from(right).fill(1));
-      await chooseAgain(big.name);
-      await panel().getByText('has another content', { exact: false }).waitFor();
-      await writeFile(join(files.path, big.name), right);
-      await utimes(join(files.path, big.name), atime, mtime);
+      const send = (address: string, method: string, headers: Record<string, string>, body?: Uint8Array<ArrayBuffer>) =>
+        fetch(`${world.base}/api/fs/multipart/${address}`, {
+          ...{ method, headers: { Authorization: world.admin.token ?? '', ...headers } },
+          ...(body && { body }),
+        });
+      const asked = { 'File-Path': encodeURIComponent(`${path}/${big.name}`), 'X-File-Size': String(right.byteLength) };
+      const begun = (await (await send('init', 'POST', asked)).json()) as { data: { upload_id: string } };
+      for (const index of [0, 1]) {
+        const headers = { 'X-Upload-Id': begun.data.upload_id, 'X-Chunk-Index': String(index) };
+        await send('chunk', 'PUT', headers, right.subarray(index * MIB, (index + 1) * MIB));
+      }
+      await page.reload();
+      await panel().getByRole('button', { name: 'Choose the file' }).waitFor();
+      try {
+        // The first part is the same.
+        await writeFile(join(files.path, big.name), Buffer.from(right).fill(1, MIB));
+        await chooseAgain(big.name);
+        await panel().getByText('has another content', { exact: false }).waitFor();
+      } finally {
+        await writeFile(join(files.path, big.name), right);
+      }
       await chooseAgain(big.name);
       await expectArrived(disk);
     },

@@ -472,7 +472,7 @@ describe('unfinished uploads', () => {
       installation.as({ ...USER, id: userId, role });
     const listed = async (of_all: boolean, by: ReturnType<typeof asUser>) => other.writes.listUploads({ of_all, page: 1, per_page: 1 }, by);
     expect(await listed(false, asUser(12))).toMatchObject({
-      uploads: [{ id, username: 'user-12', path: '/l/seen', received_bytes: 5, chunk_size: MIB }],
+      uploads: [{ id, username: 'user-12', path: '/l/seen', received_bytes: 5, chunk_size: MIB, modified_ms: 0 }],
       total: 1,
     });
     expect(await listed(false, asUser(13))).toEqual({ uploads: [], total: 0 });

@@ -1,7 +1,7 @@
 import { createSignal, onCleanup } from 'solid-js';
 import { isGuest, settings } from '../session.ts';
 import { createSendFile, endUpload } from './send-file.ts';
-import { rememberUpload, unfinishedUploads } from './unfinished-uploads.ts';
+import { holdUpload, unfinishedUploads } from './unfinished-uploads.ts';
 import { createUploadQueue, type Upload, type UploadQueue } from './upload-queue.ts';
 
 /** Progress comes many times a second, of each file; the page shows it so often, in milliseconds. */
@@ -25,7 +25,7 @@ export function createPageUploads(onArrival: (path: string) => void): PageUpload
   const queue = createUploadQueue({
     send: createSendFile(() => settings.latest?.['multipart_enabled'] !== 'false'),
     end: (session) => void endUpload(session),
-    remember: rememberUpload,
+    hold: holdUpload,
     onArrival,
     onChange,
   });

@@ -5,7 +5,7 @@ import { createPlaces, type Places } from './places.ts';
 import { sendBody } from './send-body.ts';
 import { encodePath, sendBytes, TOO_LARGE } from './send-bytes.ts';
 import type { SendJob } from './send-job.ts';
-import { sendParts } from './send-parts.ts';
+import { Forgotten, sendParts } from './send-parts.ts';
 
 export type Outcome = { readonly state: 'done' } | { readonly state: 'exists' } | { readonly state: 'failed'; readonly error: unknown };
 
@@ -40,6 +40,11 @@ export function createSendFile(takesParts: () => boolean): SendFile {
       } catch (error) {
         job.signal.throwIfAborted();
         if (isNamed(error, 'ENTRY_EXISTS') && !overwrite) return { state: 'exists' };
+        if (error instanceof Forgotten) {
+          keep(undefined);
+          overwrite = false;
+          continue;
+        }
         if (isNamed(error, 'UNSUPPORTED_OPERATION') && inParts) {
           isWhole = true;
           continue;

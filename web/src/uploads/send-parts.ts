@@ -11,6 +11,9 @@ type Known = Answer<'/api/fs/multipart/init'>;
 /** Thrown where the chosen file is not the one whose parts the server has. */
 export class OtherFile extends Error {}
 
+/** Thrown where the server does not know the upload any more: it may have ended in either way. */
+export class Forgotten extends Error {}
+
 /** Parts of one file that are on their way at once, as far as there are places. */
 const PARTS_AT_ONCE = 3;
 
@@ -18,14 +21,11 @@ const PARTS_AT_ONCE = 3;
  * Brings one file to its path in parts, or what is missing of it. What was accepted stays with the server, so that it may be called again after it was
  * rejected.
  *
- * @throws ApiError as the calls have it | OtherFile
+ * @throws ApiError as the calls have it | OtherFile | Forgotten
  */
 export async function sendParts(job: SendJob, partSize: PartSize, places: Places): Promise<void> {
   const known = job.session ? await find(job.session) : await begin(job, partSize.bytes());
-  if (known === undefined) {
-    job.keep(undefined);
-    return sendParts({ ...job, session: undefined }, partSize, places);
-  }
+  if (known === undefined) throw new Forgotten();
   const isThere = known.state === 'completed';
   if (!isThere && job.isUnproven) await proveSame(job, known);
   job.keep(known.upload_id);
@@ -53,12 +53,10 @@ async function find(id: string): Promise<Known | undefined> {
   }
 }
 
-/** Sends a part again that the server has: it compares them. Whether this is the file that the parts are of, nothing else tells. */
+/** Sends the parts again that the server has: it compares them. Whether this is the file that they are of, nothing else tells, and files that differ may have some in common. */
 async function proveSame(job: SendJob, known: Known): Promise<void> {
-  const [first] = receivedParts(known);
-  if (first === undefined) return;
   try {
-    await sendPart(job, known, first, () => undefined);
+    for (const index of receivedParts(known)) await sendPart(job, known, index, () => undefined);
   } catch (error) {
     if (error instanceof ApiError && error.error === 'INVALID_ARGUMENT') throw new OtherFile();
     throw error;

@@ -13,7 +13,7 @@ function open() {
   const nothing = () => undefined;
   /** Comes to its end when it is ended. */
   const send = vi.fn<SendFile>(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))));
-  return { send, queue: createUploadQueue({ send, end: nothing, remember: nothing, onArrival: nothing, onChange: nothing }) };
+  return { send, queue: createUploadQueue({ send, end: nothing, hold: nothing, onArrival: nothing, onChange: nothing }) };
 }
 
 it('begins none of those that wait when all are paused', () => {

@@ -64,8 +64,8 @@ export interface UploadQueueOptions {
   readonly send: SendFile;
   /** Ends an upload at the server. */
   readonly end: (session: string) => void;
-  /** Remembers of an upload at the server when its file was changed last; undefined: forget it. */
-  readonly remember: (session: string, modifiedMs: number | undefined) => void;
+  /** Told of an upload at the server whether this page goes on with it. */
+  readonly hold: (session: string, isHeld: boolean) => void;
   /** Told the path of each file that is there. */
   readonly onArrival: (path: string) => void;
   /** Something of the uploads changed. */
@@ -155,7 +155,7 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
       stop(upload, 'cancelled');
       if (session !== undefined) {
         options.end(session);
-        options.remember(session, undefined);
+        options.hold(session, false);
       }
       change(upload, { session: undefined, sentBytes: 0 });
     },
@@ -174,16 +174,16 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
 
 /** The uploads that are being sent. @param onEnd told when there is room for another one */
 function createRuns(
-  { send, end, remember, onArrival }: UploadQueueOptions,
+  { send, end, hold, onArrival }: UploadQueueOptions,
   change: (upload: Upload, changes: Partial<Upload>) => void,
   onEnd: () => void,
 ) {
   const stops = new Map<Upload, AbortController>();
   const keep = (upload: Upload, file: File, session: string | undefined) => {
-    if (upload.session !== undefined && upload.session !== session) remember(upload.session, undefined);
+    if (upload.session !== undefined && upload.session !== session) hold(upload.session, false);
     // It was cancelled while the server was asked to begin it.
     if (session !== undefined && upload.state === 'cancelled') return end(session);
-    if (session !== undefined) remember(session, file.lastModified);
+    if (session !== undefined) hold(session, true);
     change(upload, { session, modifiedMs: file.lastModified });
   };
   const run = async (upload: Upload, file: File, { signal }: AbortController) => {

@@ -76,6 +76,7 @@ function toUnfinished(actor: Actor, session: UploadSession): UnfinishedUpload {
     chunk_size: upload.chunkBytes,
     created_ms: upload.createdAt.getTime(),
     expires_ms: expiresAt.getTime(),
+    modified_ms: upload.modifiedAt?.getTime() ?? 0,
   };
 }
 

@@ -141,6 +141,8 @@ export interface UnfinishedUpload {
   /** Milliseconds since 1970. */
   created_ms: number;
   expires_ms: number;
+  /** When its file was changed last, as the client said; 0: it did not say. */
+  modified_ms: number;
 }
 
 export interface EndUploadRequest {
@@ -1460,7 +1462,17 @@ export const ListUploadsResponse: MessageFns<ListUploadsResponse> = {
 };
 
 function createBaseUnfinishedUpload(): UnfinishedUpload {
-  return { id: "", username: "", path: "", size: 0, received_bytes: 0, chunk_size: 0, created_ms: 0, expires_ms: 0 };
+  return {
+    id: "",
+    username: "",
+    path: "",
+    size: 0,
+    received_bytes: 0,
+    chunk_size: 0,
+    created_ms: 0,
+    expires_ms: 0,
+    modified_ms: 0,
+  };
 }
 
 export const UnfinishedUpload: MessageFns<UnfinishedUpload> = {
@@ -1488,6 +1500,9 @@ export const UnfinishedUpload: MessageFns<UnfinishedUpload> = {
     }
     if (message.expires_ms !== 0) {
       writer.uint32(64).int64(message.expires_ms);
+    }
+    if (message.modified_ms !== 0) {
+      writer.uint32(72).int64(message.modified_ms);
     }
     return writer;
   },
@@ -1569,6 +1584,14 @@ export const UnfinishedUpload: MessageFns<UnfinishedUpload> = {
             message.expires_ms = longToNumber(reader.int64());
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.modified_ms = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1594,6 +1617,7 @@ export const UnfinishedUpload: MessageFns<UnfinishedUpload> = {
     message.chunk_size = object.chunk_size ?? 0;
     message.created_ms = object.created_ms ?? 0;
     message.expires_ms = object.expires_ms ?? 0;
+    message.modified_ms = object.modified_ms ?? 0;
     return message;
   },
 };

@@ -13,6 +13,8 @@ const uploadShape = z.object({
   chunk_size: z.int(),
   created: z.string(),
   expires: z.string(),
+  /** When the file was changed last, as who began it said; empty: it did not. */
+  modified: z.string(),
 });
 const listShape = z.object({ content: z.array(uploadShape), total: z.int() });
 
@@ -58,6 +60,12 @@ function showUploads({ uploads, total }: ListUploadsResponse): z.output<typeof l
   return { content: uploads.map(showUpload), total };
 }
 
-function showUpload({ id, created_ms, expires_ms, ...upload }: UnfinishedUpload): z.output<typeof uploadShape> {
-  return { upload_id: id, ...upload, created: new Date(created_ms).toISOString(), expires: new Date(expires_ms).toISOString() };
+function showUpload({ id, created_ms, expires_ms, modified_ms, ...upload }: UnfinishedUpload): z.output<typeof uploadShape> {
+  return {
+    upload_id: id,
+    ...upload,
+    created: new Date(created_ms).toISOString(),
+    expires: new Date(expires_ms).toISOString(),
+    modified: modified_ms === 0 ? '' : new Date(modified_ms).toISOString(),
+  };
 }
