@@ -11,7 +11,6 @@ import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
-import { hiddenEntries } from './require-nothing-hidden.ts';
 import { changeCallOf, mayHideMore, RENEW_MS } from './rights-of-now.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
@@ -43,7 +42,7 @@ export async function placeInOneStep(
 ): Promise<Entry | undefined> {
   const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return undefined;
-  if (verb !== 'rename' && !mayGoWhole(operation, item, verb)) return undefined;
+  if (requireStill && !mayGoWhole(operation, item, verb)) return undefined;
   if (verb !== 'copy') return step(operation, item, verb, requireStill);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
@@ -55,12 +54,12 @@ export async function placeInOneStep(
 }
 
 /**
- * Whether a folder may go whole to another one: not where other names are hidden from the caller. What somebody stores in it between the look and the step would
- * be shown, or be taken back with it, until the look behind the step has found it. A folder that has rules of its own is not moved at all, nor renamed.
+ * Whether a folder may go whole to another place, or get another name: not where other names are hidden from the caller. What somebody stores in it between the
+ * look and the step would be shown, or be taken back with it. A folder that has rules of its own is not moved at all, nor renamed.
  */
-function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: Item, verb: Verb): boolean {
+export function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: Item, verb: Verb): boolean {
   // What a link leads to stays where it is.
-  const isAlone = !entry.isDirectory || (entry.isLink === true && verb === 'move');
+  const isAlone = !entry.isDirectory || (entry.isLink === true && verb !== 'copy');
   return isAlone || snapshot.rules.hidesAlike(actor, source, target);
 }
 
@@ -69,8 +68,9 @@ function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: I
  * one at most: what is in a folder is not replaced by a new name.
  *
  * @returns the file at its new name, or the folder where that was one step; undefined: that is not known, or `queue` took it over
- * @param how.queue takes over a large folder that is to be copied and removed. The rest is absent where it goes back to the name that it had
- * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage, `mayStill` and `requireStill` throw
+ * @param how.queue takes over a folder that is to go file by file, and a large one that is to be copied and removed. The rest is absent where it goes back to
+ * the name that it had
+ * @throws AppError PERMISSION_DENIED: it is to go file by file, and there is no queue | DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage, `mayStill` and `requireStill` throw
  */
 export async function renameItem(
   operation: Operation,
@@ -90,7 +90,9 @@ export async function renameItem(
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, call))) {
+    const isWhole = !requireStill || mayGoWhole(operation, item, 'rename');
+    if (!isWhole && !queue) throw denied();
+    if (entry.isDirectory && queue && (!isWhole || (await hasMore(here, LARGE_ENTRIES, call)))) {
       await queue([{ ...item, conflict: 'refuse' }]);
       return undefined;
     }
@@ -190,23 +192,18 @@ function requireStep({ item, verb, later, requireThen }: Done): void {
   if (requireThen && !(isWithin(basePath, item.source) && isWithin(basePath, item.target))) throw denied();
   requireThen?.(later);
   // A rule may have come that hides something on one side alone.
-  if (verb !== 'rename' && !mayGoWhole(later, item, verb)) throw denied();
+  if (!mayGoWhole(later, item, verb)) throw denied();
 }
 
 /**
- * A rule may have come while an entry moved, which guards nothing at the new place: then it goes back. So does a folder with a new name in which something would be
- * hidden from the caller, in a folder whose rules are the same. What it took the place of is gone by then.
+ * A rule may have come while an entry moved, which guards nothing at the new place: then it goes back. What it took the place of is gone by then.
  *
- * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
+ * @throws AppError PERMISSION_DENIED
  */
 async function keepMove(done: Done): Promise<void> {
-  const { item, verb, here, there, later } = done;
+  const { here, there } = done;
   try {
     requireStep(done);
-    if (verb !== 'rename') return;
-    const { entry, source, target, to } = item;
-    // As it is where it went: what was hidden in it by the rules of its old place.
-    for await (const _hidden of hiddenEntries(later, { entry, path: source, located: to, target })) throw denied();
   } catch (error) {
     await moveBack(done, here, there);
     throw error;

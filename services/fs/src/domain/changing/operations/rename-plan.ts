@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { baseName, childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
-import type { CallOptions, DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
+import type { DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
 import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -10,7 +10,7 @@ import type { Mount } from '../../mounts/mounts.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, open, requireUnprotected, requireWrite } from './operation.ts';
 import type { QueueItems } from './place-entries.ts';
-import { LARGE_ENTRIES, placeInOneStep, renameItem, type WhileRenamed } from './place-item.ts';
+import { LARGE_ENTRIES, mayGoWhole, placeInOneStep, renameItem, type WhileRenamed } from './place-item.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
@@ -86,7 +86,7 @@ async function takeSteps(
       if (queue && !entry) left.push(item);
       else done.push({ item, entry });
     }
-    if (queue && (await areMany(left, callOf(operation)))) return await queue(left);
+    if (queue && (await areForQueue(operation, left))) return await queue(left);
     for (const item of left) {
       const entry = await renameItem(await mayStillRename(operation, now, item), item, whileRenamed(now, item));
       done.push({ item, entry });
@@ -142,9 +142,10 @@ function requireRenaming(operation: Operation, { source, target }: Looked): void
   snapshot.rules.requireEntry(actor, target, 'create');
 }
 
-/** Whether there is more to copy and remove than anybody should wait for. */
-async function areMany(items: readonly Item[], call: CallOptions): Promise<boolean> {
-  if (items.length > LARGE_ENTRIES) return true;
+/** Whether one of them is to go file by file, or there is more to copy and remove than anybody should wait for. */
+async function areForQueue(operation: Operation, items: readonly Item[]): Promise<boolean> {
+  const call = callOf(operation);
+  if (items.length > LARGE_ENTRIES || !items.every((item) => mayGoWhole(operation, item, 'rename'))) return true;
   for (const { entry, from } of items) if (entry.isDirectory && (await hasMore(await open(from), LARGE_ENTRIES, call))) return true;
   return false;
 }

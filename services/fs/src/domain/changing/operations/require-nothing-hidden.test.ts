@@ -6,10 +6,11 @@ import { memoryDriver } from '../../../drivers/memory/index.ts';
 import { locate } from '../../snapshot/snapshot.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
+import { createTestDriver } from '../../testing/test-drivers.ts';
 import { DENIED } from '../../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
 import type { Operation } from './operation.ts';
-import { placeEntries } from './place-entries.ts';
+import { placeEntries, type QueueItems } from './place-entries.ts';
 import { planPlacement } from './plan-placement.ts';
 import { PLANS } from './plan-room.ts';
 import { regexRename } from './regex-rename.ts';
@@ -20,6 +21,7 @@ const place = (names: string[], dst_dir: string, overwrite = false) => ({ src_di
 
 /** What goes to another storage is done by tasks; here only the checks count. */
 const queue = async () => {};
+const never = () => Promise.reject(new Error('not to be queued'));
 
 /** Everything that may happen to a folder as a whole. */
 const OPERATIONS: readonly (readonly [string, (operation: Operation, name: string) => Promise<unknown>])[] = [
@@ -157,6 +159,48 @@ describe('what is hidden comes into a folder after the look at it', () => {
     await placeEntries(memory.operation(actor()), out, 'move', queue);
     expect(await memory.everything()).toEqual(['/a/in/', '/a/out/d/e/f', '/a/out/d/e/secret.txt']);
   });
+});
+
+describe('a folder whose new name shows what its old one hides', () => {
+  const RENAMES: Readonly<Record<string, (operation: Operation, queue?: QueueItems) => Promise<unknown>>> = {
+    rename: (operation, queue) => renameEntry(operation, { path: '/in/x', name: 'pub', overwrite: false }, queue),
+    batch_rename: (operation, queue) =>
+      batchRename(operation, { src_dir: '/in', rename_objects: [{ src_name: 'x', new_name: 'pub' }] }, queue),
+    regex_rename: (operation, queue) => regexRename(operation, { src_dir: '/in', src_name_regex: '^x$', new_name_regex: 'pub' }, queue),
+  };
+  const open = async (driver: string) => {
+    const memory = await openTree({
+      storages: [{ driver }],
+      drivers: [createTestDriver('Plain', ['rename', 'copy']).definition],
+      rules: [
+        { path: '/in', hide: '^secret', h_sub: true },
+        { path: '/in/pub', readme: 'welcome' },
+      ],
+    });
+    await memory.put('/in/x/f');
+    return memory;
+  };
+
+  for (const driver of ['Memory', 'Plain'])
+    describe(driver, () => {
+      it.each(Object.entries(RENAMES))(
+        'goes file by file by %s: what others store in it meanwhile would be shown',
+        async (_what, rename) => {
+          const memory = await open(driver);
+          const queued: string[] = [];
+          await rename(memory.operation(blind), async (items) => void queued.push(...items.map(({ target }) => target)));
+          expect([await memory.everything(), queued]).toEqual([['/in/x/f'], ['/in/pub']]);
+          expect(await refusalOf(rename(memory.operation(blind)))).toEqual(DENIED);
+          expect(await memory.everything()).toEqual(['/in/x/f']);
+        },
+      );
+
+      it.each(Object.entries(RENAMES))('gets it at once by %s for whoever sees what is hidden', async (_what, rename) => {
+        const memory = await open(driver);
+        await rename(memory.operation(actor()), never);
+        expect(await memory.everything()).toEqual(['/in/pub/f']);
+      });
+    });
 });
 
 it('what would be hidden where it goes is not put there: it could replace what the caller does not see', async () => {

@@ -140,9 +140,12 @@ it.each(['move', 'copy'] as const)('what a %s brings late does not stay in a fol
   }
 });
 
-it('what a rename hides late does not go along', async () => {
+it('what is hidden late, and is shown by its new name, does not go along with a rename', async () => {
   const memory = await openLate();
-  const now = await memory.under([{ path: '/in', hide: '^secret$', h_sub: true }]);
+  const now = await memory.under([
+    { path: '/in', hide: '^secret$', h_sub: true },
+    { path: '/in/new', readme: 'welcome' },
+  ]);
   const rename = CHANGES['rename'] ?? never;
   expect(await refusalOf(rename({ ...memory.begun, renewed: async () => now }))).toEqual(DENIED);
   expect(await memory.everything()).toEqual(KEPT);
