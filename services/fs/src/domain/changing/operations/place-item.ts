@@ -141,7 +141,7 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     const requireThen = requireStill && mayHideMore(later, operation) ? requireStill : undefined;
     const done = { item, verb, here, there, entry, later, requireThen, tookMs };
     if (call === 'copy') await keepCopy(done);
-    else if (requireThen || parentPath(source) !== parentPath(target)) await keepMove(done);
+    else if (requireThen || verb !== 'rename' || (requireStill && !mayGoWhole(operation, item, verb))) await keepMove(done);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
@@ -195,7 +195,7 @@ function requireStep({ item, verb, later, requireThen }: Done): void {
 
 /**
  * A rule may have come while an entry moved, which guards nothing at the new place: then it goes back. So does a folder with a new name in which something would be
- * hidden from the caller, in a folder whose rules are the same. What it took the place of is gone by then.
+ * hidden from the caller, there or by its old name. What it took the place of is gone by then.
  *
  * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
  */

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { RuleRecord } from '@wharf/models';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
@@ -72,7 +73,7 @@ describe('what is hidden comes into a folder after the look at it', () => {
   const hiding = { path: '/a', hide: '^secret', h_sub: true };
 
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
-  const openLate = async (meanwhile = async () => {}, comes = 'secret.txt', rule = hiding) => {
+  const openLate = async (meanwhile = async () => {}, comes = 'secret.txt', rule = hiding, others: Partial<RuleRecord>[] = []) => {
     let comesLate = true;
     const late: DriverDefinition = {
       ...memoryDriver,
@@ -91,7 +92,7 @@ describe('what is hidden comes into a folder after the look at it', () => {
         return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
       },
     };
-    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: [rule] });
+    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: [rule, ...others] });
     await memory.put('/a/in/d/e/f');
     await memory.makeFolder('/a/out');
     return memory;
@@ -151,6 +152,15 @@ describe('what is hidden comes into a folder after the look at it', () => {
       expect([await memory.everything(), queued]).toEqual([['/a/in/d/e/f', '/a/out/'], ['/a/out/d']]);
     },
   );
+
+  it.each([
+    ['goes back where the rule of that shows it', [{ path: '/a/in/new' }], ['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/']],
+    ['stays where the same is hidden', [], ['/a/in/new/e/f', '/a/in/new/e/secret.txt', '/a/out/']],
+  ])('a folder that gets another name %s', async (_what, others, left) => {
+    const memory = await openLate(undefined, undefined, undefined, others);
+    await renameEntry(memory.operation(blind), { path: '/a/in/d', name: 'new', overwrite: false }).catch(() => undefined);
+    expect(await memory.everything()).toEqual(left);
+  });
 
   it('it goes along for whoever sees it', async () => {
     const memory = await openLate(undefined, undefined, { ...hiding, path: '/a/in' });
