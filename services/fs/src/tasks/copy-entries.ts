@@ -217,8 +217,7 @@ async function copyFile(
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';
   let overwrite = conflict === 'replace';
-  const isNoted = isMoved && (conflict === 'replace' || to.driver.traits.modTimeStepMs === undefined);
-  const made = (copy: Entry) => isNoted && noteCopy(placement, position, entry, copy);
+  const made = (copy: Entry) => isMoved && noteCopy(placement, position, entry, copy);
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
     const there = await statIfThere(to.driver, to.path, { ...call, seesAll: true });
@@ -245,7 +244,7 @@ async function copyFile(
           return source;
         }
         // An earlier attempt made it, of what the source was then.
-        const isOurs = isMade || isNotedCopy(run.input, entry, there) || (!isVersion(entry, source) && isCopyOf(entry, there, to.driver));
+        const isOurs = isMade || isNotedCopy(run.input, entry, there);
         if (conflict === 'replace' && !isAsBefore && !isOurs) throw savedMeanwhile(baseName(places.target));
         overwrite ||= isOurs;
       }
@@ -283,7 +282,7 @@ async function copyFile(
   }
 }
 
-/** Where its source has changed by the time it is to go, a retry replaces this copy, and not what somebody saved over it. Dates tell that too, where they are kept. */
+/** Where its source has changed by the time it is to go, a retry replaces this copy, and not what somebody saved over it. */
 function noteCopy({ manifest }: PlacementRun, { chunk }: Position, entry: ManifestEntry, copy: Entry): void {
   entry.before = versionOf(copy);
   manifest.changed(chunk);
@@ -302,14 +301,6 @@ function isRecent({ modifiedAt, version }: Entry, { traits }: StorageDriver): bo
 /** Whether a file surely is what was noted of a copy, where nothing else is replaced. */
 function isNotedCopy({ conflict }: PlacementInput, { before }: ManifestEntry, there: Entry): boolean {
   return conflict !== 'replace' && !!before && isVersion(before, there) && isToldOtherwise(before.modified, before.version, there.version);
-}
-
-/** Whether a file is a copy of what was noted of its source. */
-function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: Entry, { traits }: StorageDriver): boolean {
-  const stepMs = traits.modTimeStepMs;
-  return (
-    stepMs !== undefined && size !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs)
-  );
 }
 
 /** What may be done about a file that is at the target, by the rules as they are now: what was allowed when the task was queued may be guarded since. */

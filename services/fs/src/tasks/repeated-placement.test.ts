@@ -200,3 +200,26 @@ it.each([
     expect(await textsOf(placement, 'move', 'b')).toEqual(['new', other]);
   },
 );
+
+it.each([
+  ['copy', 'refuse'],
+  ['copy', 'keep'],
+  ['copy', 'replace'],
+  ['move', 'refuse'],
+  ['move', 'keep'],
+  ['move', 'replace'],
+] as const)('nor for one of what a source was before it changed: a %s, %s', async (verb, conflict) => {
+  const placement = await openPlacement(verb, conflict, ['a', 'b']);
+  const { run, save, from } = placement;
+  if (conflict !== 'replace') await save('a', 'bad', OF_SOURCES);
+  run.onCheckpoint(() => {
+    if (run.checkpoints() === 2) run.lose();
+  });
+  await placement.attempt().catch(() => undefined);
+  if (conflict === 'replace') await save('a', 'bad', OF_SOURCES);
+  await from.storeOf().write(mpath('/d/a'), bytesOf('edited'), { overwrite: true, modifiedAt: new Date(3_000_000) });
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await placement.attempt().catch(() => undefined);
+    expect([await placement.tree.textOf('/to/d/a'), await placement.tree.textOf('/from/d/a')]).toEqual(['bad', 'edited']);
+  }
+});
