@@ -27,7 +27,7 @@ let limited: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
 /** The folder too, with drafts that get their names as `publishing` says. */
-const publishing: { fails: 'before' | 'after' | undefined; callers: (string | undefined)[] } = { fails: undefined, callers: [] };
+const publishing: { fails: 'before' | 'after' | 'taken' | undefined; callers: (string | undefined)[] } = { fails: undefined, callers: [] };
 const failing = changedDrafts(
   'Failing',
   () => folder,
@@ -36,6 +36,7 @@ const failing = changedDrafts(
     draft.publish = async (how) => {
       publishing.callers.push(how.caller);
       if (publishing.fails === 'before') throw storageError('STORAGE_UNAVAILABLE');
+      if (publishing.fails === 'taken') throw storageError('ENTRY_EXISTS');
       const entry = await publish(how);
       if (publishing.fails === 'after') throw storageError('STORAGE_UNAVAILABLE');
       return entry;
@@ -417,6 +418,25 @@ describe('an upload in parts', () => {
       expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
     },
   );
+
+  it('which its storage refuses, as somebody saved the file since it was first to be replaced, ends: whoever begins anew replaces that', async () => {
+    const id = await begin('/f/film');
+    for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+    for (const fails of ['taken', 'before'] as const) {
+      publishing.fails = fails;
+      expect(await end('complete', id)).toMatchObject({ code: expect.not.toBeOneOf([200]), data: { state: 'receiving' } });
+    }
+    await writeFile(`${folder}/film`, 'saved');
+    publishing.fails = 'taken';
+    expect(await end('complete', id)).toMatchObject({ code: 403, message: expect.stringContaining('was saved by somebody') });
+    publishing.fails = undefined;
+    const begun = await init('/f/film');
+    expect(begun).toMatchObject({ data: { resumed: false } });
+    const anew = begun.data.upload_id;
+    for (const index of [0, 1, 2]) await chunk(anew, index, part(index));
+    expect(await end('complete', anew)).toMatchObject({ code: 200 });
+    expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
+  });
 
   it('is its user’s also when it gets its name: one has no more than a share of what a storage bears', async () => {
     const id = await begin('/f/film');

@@ -9,9 +9,10 @@ import { haveSameContent } from '../domain/changing/same-content.ts';
 import { SMALL_BYTES } from '../domain/changing/small-files.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { isToldOtherwise } from '../driver-contract/unchanged.ts';
 import { isAsNoted, isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { noteTargets } from './note-targets.ts';
-import { type PlacementEnds, placesOf, requireRights } from './placement.ts';
+import { type PlacementEnds, type PlacementInput, placesOf, requireRights } from './placement.ts';
 import { isOfOneEntry, mayStill, type PlacementRun } from './placement-run.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
@@ -216,7 +217,7 @@ async function copyFile(
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';
   let overwrite = conflict === 'replace';
-  const made = (copy: Entry) => isMoved && conflict === 'replace' && noteCopy(placement, position, entry, copy);
+  const made = (copy: Entry) => isMoved && noteCopy(placement, position, entry, copy);
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
     const there = await statIfThere(to.driver, to.path, { ...call, seesAll: true });
@@ -243,7 +244,7 @@ async function copyFile(
           return source;
         }
         // An earlier attempt made it, of what the source was then.
-        const isOurs = isMade || (!isVersion(entry, source) && isCopyOf(entry, there, to.driver));
+        const isOurs = isMade || isNotedCopy(run.input, entry, there);
         if (conflict === 'replace' && !isAsBefore && !isOurs) throw savedMeanwhile(baseName(places.target));
         overwrite ||= isOurs;
       }
@@ -297,12 +298,9 @@ function isRecent({ modifiedAt, version }: Entry, { traits }: StorageDriver): bo
   return version === undefined && traits.modTimeStepMs !== 1 && Date.now() - modifiedAt.getTime() < RECENT_MS;
 }
 
-/** Whether a file is a copy of what was noted of its source. */
-function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: Entry, { traits }: StorageDriver): boolean {
-  const stepMs = traits.modTimeStepMs;
-  return (
-    stepMs !== undefined && size !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs)
-  );
+/** Whether a file surely is what was noted of a copy, where nothing else is replaced. */
+function isNotedCopy({ conflict }: PlacementInput, { before }: ManifestEntry, there: Entry): boolean {
+  return conflict !== 'replace' && !!before && isVersion(before, there) && isToldOtherwise(before.modified, before.version, there.version);
 }
 
 /** What may be done about a file that is at the target, by the rules as they are now: what was allowed when the task was queued may be guarded since. */

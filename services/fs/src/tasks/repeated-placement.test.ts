@@ -133,31 +133,40 @@ it('of several places of one file all have the new one, where the first attempt 
   expect([await tree.textOf('/one/a'), await tree.textOf('/two/a')]).toEqual(['new', 'new']);
 });
 
-it.each([
-  ['keeps dates', { modTimeStepMs: 1 }],
-  ['keeps none', { modTimeStepMs: undefined }],
-] as const)('a move that is tried again as its source changed takes that along, to a storage that %s', async (_what, { modTimeStepMs }) => {
-  const placement = await openPlacement('move', 'replace', ['a', 'b']);
-  Object.assign(placement.target.traits, { modTimeStepMs });
-  await placement.save('a', 'older');
-  const { run, target, from } = placement;
-  let isEdited = false;
-  run.onCheckpoint(async () => {
-    const isCopied = await target.stat(mpath('/d/b')).then(
-      () => true,
-      () => false,
-    );
-    if (isCopied && !isEdited)
-      await from.storeOf().write(mpath('/d/a'), bytesOf('edited'), { overwrite: true, modifiedAt: new Date(3_000_000) });
-    isEdited ||= isCopied;
-  });
-  expect((await refusalOf(placement.attempt()))[0]).toBe('CONTENT_CORRUPT');
-  await placement.attempt();
-  expect(await textsOf(placement, 'move')).toEqual(['edited', 'gone']);
-});
+it.each(
+  (['replace', 'refuse', 'keep'] as const).flatMap((conflict) => [
+    ['keeps dates', conflict, { modTimeStepMs: 1 }] as const,
+    ['keeps none', conflict, { modTimeStepMs: undefined }] as const,
+  ]),
+)(
+  'a move that is tried again as its source changed takes that along, to a storage that %s: %s',
+  async (_what, conflict, { modTimeStepMs }) => {
+    const placement = await openPlacement('move', conflict, ['a', 'b']);
+    Object.assign(placement.target.traits, { modTimeStepMs });
+    if (conflict === 'replace') await placement.save('a', 'older');
+    const { run, target, from } = placement;
+    let isEdited = false;
+    run.onCheckpoint(async () => {
+      const isCopied = await target.stat(mpath('/d/b')).then(
+        () => true,
+        () => false,
+      );
+      if (isCopied && !isEdited)
+        await from.storeOf().write(mpath('/d/a'), bytesOf('edited'), { overwrite: true, modifiedAt: new Date(3_000_000) });
+      isEdited ||= isCopied;
+    });
+    expect((await refusalOf(placement.attempt()))[0]).toBe('CONTENT_CORRUPT');
+    await placement.attempt();
+    expect(await textsOf(placement, 'move')).toEqual(['edited', 'gone']);
+  },
+);
 
-it('a move that is tried again after its copy was changed leaves both', async () => {
-  const placement = await openPlacement('move', 'replace', ['a', 'b']);
+it.each([
+  ['replace', SAVED],
+  ['refuse', ['ENTRY_EXISTS', expect.stringContaining('file [a] exists')]],
+] as const)('a move that is tried again after its copy was changed leaves both: %s', async (conflict, refusal) => {
+  const placement = await openPlacement('move', conflict, ['a', 'b']);
+  if (conflict === 'refuse') Object.assign(placement.target.traits, { modTimeStepMs: undefined });
   const { run, target, save } = placement;
   let isEdited = false;
   run.onCheckpoint(async () => {
@@ -169,7 +178,7 @@ it('a move that is tried again after its copy was changed leaves both', async ()
     isEdited ||= isCopied;
   });
   expect((await refusalOf(placement.attempt()))[0]).toBe('CONTENT_CORRUPT');
-  expect(await refusalOf(placement.attempt())).toEqual(SAVED);
+  expect(await refusalOf(placement.attempt())).toEqual(refusal);
   expect(await textsOf(placement, 'move')).toEqual(['edited', 'new']);
 });
 
@@ -191,3 +200,26 @@ it.each([
     expect(await textsOf(placement, 'move', 'b')).toEqual(['new', other]);
   },
 );
+
+it.each([
+  ['copy', 'refuse'],
+  ['copy', 'keep'],
+  ['copy', 'replace'],
+  ['move', 'refuse'],
+  ['move', 'keep'],
+  ['move', 'replace'],
+] as const)('nor for one of what a source was before it changed: a %s, %s', async (verb, conflict) => {
+  const placement = await openPlacement(verb, conflict, ['a', 'b']);
+  const { run, save, from } = placement;
+  if (conflict !== 'replace') await save('a', 'bad', OF_SOURCES);
+  run.onCheckpoint(() => {
+    if (run.checkpoints() === 2) run.lose();
+  });
+  await placement.attempt().catch(() => undefined);
+  if (conflict === 'replace') await save('a', 'bad', OF_SOURCES);
+  await from.storeOf().write(mpath('/d/a'), bytesOf('edited'), { overwrite: true, modifiedAt: new Date(3_000_000) });
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await placement.attempt().catch(() => undefined);
+    expect([await placement.tree.textOf('/to/d/a'), await placement.tree.textOf('/from/d/a')]).toEqual(['bad', 'edited']);
+  }
+});

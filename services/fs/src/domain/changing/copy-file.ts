@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { childPath, type MountPath, parentPath } from '@wharf/paths';
 import { takeEntries } from '../../driver-contract/entry-map.ts';
 import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
@@ -120,32 +121,45 @@ export const BACK_MS = 30_000;
  */
 export async function removeCopy({ driver, path }: Place, from: MountPath, made: Entry, call: OwnCall): Promise<void> {
   if (!supports(driver, 'remove')) return;
-  const isOfOthers = made.isDirectory && (await holdsOthers(driver, from, path, call).catch(() => true));
+  if (!isTree(made)) return driver.remove(path, { ...call, ...alone(made) }).catch(() => undefined);
+  const isOfOthers = await holdsOthers(driver, from, path, call).catch(() => true);
   // Where the source cannot be listed any more, nobody knows what of it is a copy, and it stays.
   if (isOfOthers) return removeCopiedIn(driver, from, path, call).catch(() => undefined);
-  const what = made.isDirectory ? { recursive: true } : { recursive: false, onlyIf: made };
-  await driver.remove(path, { ...call, ...what }).catch(() => undefined);
+  await driver.remove(path, { ...call, recursive: true }).catch(() => undefined);
 }
 
-/** Whether a copied folder holds, as far as listings tell, what its source has not, or has otherwise. */
+/** What a link leads to is no part of a copy. */
+const isTree = ({ isDirectory, isLink }: Entry) => isDirectory && !isLink;
+/** Of a link to a folder nothing tells whether it is another one. */
+const alone = (entry: Entry) => ({ recursive: false, onlyIf: entry.isDirectory ? undefined : entry });
+
+/** Both folders of a copy, also with what settings of the storage leave out of listings: others may have stored that too. */
+async function listBoth(driver: StorageDriver, from: MountPath, to: MountPath, call: OwnCall) {
+  const all = { ...call, seesAll: true } as const;
+  const sources = await takeEntries(driver.list(from, all));
+  return { sources, copies: (await takeEntries(driver.list(to, all))).values(), pace: createPace(call.signal) };
+}
+
+/** Whether a copied folder holds, as far as its storage tells, what its source has not, or has otherwise. */
 async function holdsOthers(driver: StorageDriver, from: MountPath, to: MountPath, call: OwnCall): Promise<boolean> {
-  const sources = await takeEntries(driver.list(from, call));
-  for (const entry of (await takeEntries(driver.list(to, call))).values()) {
+  const { sources, copies, pace } = await listBoth(driver, from, to, call);
+  for (const entry of copies) {
+    await pace.step();
     if (!looksCopied(driver, sources.get(entry.name), entry)) return true;
-    const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
-    if (entry.isDirectory && !entry.isLink && (await holdsOthers(driver, source, target, call))) return true;
+    if (isTree(entry) && (await holdsOthers(driver, childPath(from, entry.name), childPath(to, entry.name), call))) return true;
   }
   return false;
 }
 
 /** Takes away what is copied in a folder, and it where nothing else is in it. */
 async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: MountPath, call: OwnCall): Promise<void> {
-  const sources = await takeEntries(driver.list(from, call));
-  for (const entry of (await takeEntries(driver.list(to, call))).values()) {
+  const { sources, copies, pace } = await listBoth(driver, from, to, call);
+  for (const entry of copies) {
+    await pace.step();
     const [source, target] = [childPath(from, entry.name), childPath(to, entry.name)];
     if (!(await isCopied(driver, [source, sources.get(entry.name)], [target, entry], call))) continue;
-    if (entry.isDirectory && !entry.isLink) await removeCopiedIn(driver, source, target, call);
-    else await driver.remove(target, { ...call, recursive: false, onlyIf: entry }).catch(() => undefined);
+    if (isTree(entry)) await removeCopiedIn(driver, source, target, call);
+    else await driver.remove(target, { ...call, ...alone(entry) }).catch(() => undefined);
   }
   await driver.remove(to, { ...call, recursive: false }).catch(() => undefined);
 }

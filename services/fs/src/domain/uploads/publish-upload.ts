@@ -59,15 +59,14 @@ export async function publishUpload(
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
-        await store.beginPublishing(
-          session.id,
-          session.path,
-          await findEntry(operation.snapshot, session.path, located, callOf(operation)),
-        );
+        const there = () => findEntry(operation.snapshot, session.path, located, callOf(operation));
+        await store.beginPublishing(session.id, session.path, await there());
         entry = await draft.publish(publishing).catch(async (error) => {
           // Of what is not there it may be the draft, or what is above the file.
           if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
-          throw error;
+          // A bucket knows what had the name before the first attempt.
+          const isLater = overwrite && session.publishingPath !== undefined && AppError.is(error, 'ENTRY_EXISTS');
+          throw isLater && (await there()) ? savedMeanwhile(baseName(session.path)) : error;
         });
       } else entry = await writeCopy(parts, operation, { session, located, driver, draft }, publishing);
       return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });

@@ -143,7 +143,7 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     const requireThen = requireStill && mayHideMore(later, operation) ? requireStill : undefined;
     const done = { item, verb, here, there, entry, later, requireThen, tookMs };
     if (call === 'copy') await keepCopy(done);
-    else if (requireThen || parentPath(source) !== parentPath(target)) await keepMove(done);
+    else if (requireThen || verb !== 'rename') await keepMove(done);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);

@@ -154,6 +154,12 @@ describe('what is hidden comes into a folder after the look at it', () => {
     },
   );
 
+  it('a folder that gets another name where the same is hidden takes it along', async () => {
+    const memory = await openLate();
+    await renameEntry(memory.operation(blind), { path: '/a/in/d', name: 'new', overwrite: false });
+    expect(await memory.everything()).toEqual(['/a/in/new/e/f', '/a/in/new/e/secret.txt', '/a/out/']);
+  });
+
   it('it goes along for whoever sees it', async () => {
     const memory = await openLate(undefined, undefined, { ...hiding, path: '/a/in' });
     await placeEntries(memory.operation(actor()), out, 'move', queue);
