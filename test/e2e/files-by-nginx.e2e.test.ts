@@ -59,7 +59,7 @@ describe.each([
     expect(sent.headers['accept-ranges']).toBe('bytes');
     for (const header of [
       ...['content-type', 'content-disposition', 'content-security-policy', 'x-content-type-options', 'etag', 'last-modified'],
-      ...['access-control-allow-origin', 'access-control-expose-headers'],
+      ...['access-control-allow-origin', 'access-control-expose-headers', 'cache-control'],
     ]) {
       expect(told.headers[header], header).toBeDefined();
       expect(sent.headers[header], header).toBe(told.headers[header]);

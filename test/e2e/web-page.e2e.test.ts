@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, isAvailable, isMissing, login, startStandalone } from '@wharf/harness';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -188,6 +188,41 @@ describe.runIf(isAvailable('chromium', found))('the web page', () => {
     await choose(['taken.txt']);
     await panel.getByRole('button', { name: 'Replace' }).click();
     await expect.poll(() => readFile(join(disk, 'taken.txt'), 'utf8')).toBe('of taken.txt');
+  });
+
+  test('what is pasted into a text, or beside a dialog, is no upload', async () => {
+    const { disk } = await openFolder('pasted', { 'note.txt': 'a note' });
+    await row('note.txt').getByRole('link').click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    // As office programs fill the clipboard: a text, and a picture of it.
+    const paste = (where: string) =>
+      page.evaluate(`(() => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/plain', 'pasted ');
+        clipboardData.items.add(new File(['picture'], 'image.png', { type: 'image/png' }));
+        return (${where}).dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, composed: true, cancelable: true }));
+      })()`);
+    await page.locator('.code-field .cm-content').focus();
+    await paste("document.querySelector('.code-field').shadowRoot.querySelector('.cm-content')");
+    await page.locator('.code-field .cm-content').getByText('pasted').waitFor();
+    // Nobody takes it.
+    expect(await paste('document.body')).toBe(true);
+    await page.keyboard.press('Control+s');
+    await expect.poll(() => readFile(join(disk, 'note.txt'), 'utf8')).toBe('pasted a note');
+    expect(await page.getByRole('region', { name: 'Uploads' }).count()).toBe(0);
+    expect(await readdir(disk)).toEqual(['note.txt']);
+  });
+
+  test('several files come from the folder in which they were chosen', async () => {
+    await openFolder('downloads', { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'other/b.txt': 'another' });
+    const asked: string[] = [];
+    page.on('download', (download) => asked.push(new URL(download.url()).pathname.split('/').slice(-2).join('/')));
+    await row('a.txt').click();
+    await row('c.txt').click({ modifiers: ['Shift'] });
+    await page.getByRole('button', { name: 'Download' }).first().click();
+    await row('other').getByRole('link').click();
+    await expect.poll(() => asked.length).toBe(3);
+    expect(asked.map((path) => path.split('/')[0])).not.toContain('other');
   });
 
   test('files are copied by the picker and moved by the clipboard', async () => {

@@ -359,6 +359,7 @@ describe('a download', () => {
       'content-disposition': 'attachment; filename="digits.txt"; filename*=utf-8\'\'digits.txt',
       'accept-ranges': 'bytes',
       'x-content-type-options': 'nosniff',
+      'cache-control': 'private, no-cache',
       'content-security-policy': expect.stringContaining('sandbox'),
       etag: expect.stringMatching(/^"[0-9a-f]+-a"$/),
     });

@@ -155,11 +155,13 @@ export function bytesOf(desk: Desk, { name, sign }: { name: string; sign: string
 
 /** One by one; the browser keeps the names. */
 export function downloadAll(desk: Desk, entries: readonly Entry[]): void {
-  for (const [index, entry] of entries.filter((each) => !each.is_dir).entries())
+  // Another folder may be open by the time the last one begins.
+  const files = entries.filter((each) => !each.is_dir).map((entry) => ({ address: bytesOf(desk, entry), name: entry.name }));
+  for (const [index, { address, name }] of files.entries())
     setTimeout(() => {
       const link = document.createElement('a');
-      link.href = bytesOf(desk, entry);
-      link.download = entry.name;
+      link.href = address;
+      link.download = name;
       link.click();
       // Browsers drop downloads that begin at the same moment.
     }, index * 400);

@@ -26,6 +26,13 @@ const FolderText = lazy(() => import('./folder-text.tsx'));
 
 const WRITTEN_IN = 'input, textarea, select';
 
+/** Whether what is pressed or pasted is meant for a text, wherever that lies, or for a dialog or a menu. */
+function isTakenElsewhere(event: Event): boolean {
+  const [target] = event.composedPath();
+  const isWritten = target instanceof HTMLElement && (target.isContentEditable || target.matches(WRITTEN_IN));
+  return event.defaultPrevented || isWritten || document.querySelector('[role="dialog"], [role="menu"]') !== null;
+}
+
 /** A folder, and all that can be done in it. */
 export function FileView(props: { desk: Desk }): JSX.Element {
   const { listing } = props.desk;
@@ -36,7 +43,7 @@ export function FileView(props: { desk: Desk }): JSX.Element {
   });
   const onPaste = async (event: ClipboardEvent) => {
     if (!event.clipboardData || event.clipboardData.files.length === 0 || !props.desk.canWrite()) return;
-    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) return;
+    if (isTakenElsewhere(event)) return;
     event.preventDefault();
     props.desk.uploads.add(await droppedFiles(event.clipboardData, props.desk.folder()));
   };
@@ -48,8 +55,7 @@ export function FileView(props: { desk: Desk }): JSX.Element {
   // What acts on the folder does so wherever the keys are, but where they write or choose from a menu or a dialog.
   const onKeyDown = (event: KeyboardEvent) => {
     const { target } = event;
-    if (event.defaultPrevented || !(target instanceof HTMLElement) || target.isContentEditable || target.matches(WRITTEN_IN)) return;
-    if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return;
+    if (!(target instanceof HTMLElement) || isTakenElsewhere(event)) return;
     const action = actionOf(props.desk, [], event);
     if (!action && !(event.key === 'Backspace' && target === main)) return;
     event.preventDefault();
