@@ -33,10 +33,25 @@ describe('C16: a link to a folder with something in it that is hidden from the c
     expect(await readdir(`${folder}/to`)).toEqual([]);
   });
 
+  it('gets no place and no name from such a caller by which that is shown', async () => {
+    const admin = await installation.writeRule({ _id: 2, path: '/l/a/shown', readme: 'welcome' });
+    const who = installation.as(USER, { admin });
+    const changes = [
+      () => replica.fs.moveEntries(request, who),
+      () => replica.fs.renameEntry({ path: '/l/a/link', name: 'shown', overwrite: false }, who),
+      () => replica.fs.batchRename({ src_dir: '/l/a', rename_objects: [{ src_name: 'link', new_name: 'shown' }] }, who),
+      () => replica.fs.regexRename({ src_dir: '/l/a', src_name_regex: '^link$', new_name_regex: 'shown' }, who),
+    ];
+    for (const change of changes) await expect(change()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await replica.fs.renameEntry({ path: '/l/a/link', name: 'other', overwrite: false }, who);
+    await replica.fs.renameEntry({ path: '/l/a/other', name: 'link', overwrite: false }, who);
+    expect([await readdir(`${folder}/a`), await readdir(`${folder}/to`)]).toEqual([['link'], []]);
+  });
+
   it('is copied by who sees it, and moved as the link that it is', async () => {
     await replica.fs.copyEntries(request, installation.as());
     expect(await readFile(`${folder}/to/link/secret`, 'utf8')).toBe('secret');
-    await replica.fs.moveEntries({ ...request, dst_dir: '/l' }, installation.as(USER));
+    await replica.fs.moveEntries({ ...request, dst_dir: '/l' }, installation.as());
     expect(await readdir(`${folder}/a`)).toEqual([]);
     expect(await readFile(`${folder}/link/secret`, 'utf8')).toBe('secret');
   });

@@ -42,7 +42,7 @@ export async function placeInOneStep(
 ): Promise<Entry | undefined> {
   const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return undefined;
-  if (requireStill && !mayGoWhole(operation, item, verb)) return undefined;
+  if (requireStill && !mayGoWhole(operation, item)) return undefined;
   if (verb !== 'copy') return step(operation, item, verb, requireStill);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
@@ -57,10 +57,8 @@ export async function placeInOneStep(
  * Whether a folder may go whole to another place, or get another name: not where other names are hidden from the caller. What somebody stores in it between the
  * look and the step would be shown, or be taken back with it. A folder that has rules of its own is not moved at all, nor renamed.
  */
-export function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: Item, verb: Verb): boolean {
-  // What a link leads to stays where it is.
-  const isAlone = !entry.isDirectory || (entry.isLink === true && verb !== 'copy');
-  return isAlone || snapshot.rules.hidesAlike(actor, source, target);
+export function mayGoWhole({ actor, snapshot }: Operation, { entry, source, target }: Item): boolean {
+  return !entry.isDirectory || snapshot.rules.hidesAlike(actor, source, target);
 }
 
 /**
@@ -90,7 +88,7 @@ export async function renameItem(
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, call))) throw storageError('DIRECTORY_NOT_EMPTY');
-    const isWhole = !requireStill || mayGoWhole(operation, item, 'rename');
+    const isWhole = !requireStill || mayGoWhole(operation, item);
     if (!isWhole && !queue) throw denied();
     if (entry.isDirectory && queue && (!isWhole || (await hasMore(here, LARGE_ENTRIES, call)))) {
       await queue([{ ...item, conflict: 'refuse' }]);
@@ -141,9 +139,9 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     const tookMs = performance.now() - begunAtMs;
     const later = await afterStep(operation, tookMs);
     const requireThen = requireStill && mayHideMore(later, operation) ? requireStill : undefined;
-    const done = { item, verb, here, there, entry, later, requireThen, tookMs };
+    const done = { item, here, there, entry, later, requireThen, tookMs };
     if (call === 'copy') await keepCopy(done);
-    else if (requireThen || verb !== 'rename') await keepMove(done);
+    else if (requireStill) await keepMove(done);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
@@ -175,7 +173,6 @@ async function afterStep(operation: Operation, tookMs: number): Promise<Operatio
 /** A step that is made, and whether it holds. */
 interface Done {
   readonly item: Item;
-  readonly verb: Verb;
   readonly here: Place;
   readonly there: Place;
   /** At its new place. */
@@ -187,12 +184,12 @@ interface Done {
 }
 
 /** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
-function requireStep({ item, verb, later, requireThen }: Done): void {
+function requireStep({ item, later, requireThen }: Done): void {
   const { basePath } = later.actor;
   if (requireThen && !(isWithin(basePath, item.source) && isWithin(basePath, item.target))) throw denied();
   requireThen?.(later);
   // A rule may have come that hides something on one side alone.
-  if (!mayGoWhole(later, item, verb)) throw denied();
+  if (!mayGoWhole(later, item)) throw denied();
 }
 
 /**

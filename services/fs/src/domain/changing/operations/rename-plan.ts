@@ -145,7 +145,7 @@ function requireRenaming(operation: Operation, { source, target }: Looked): void
 /** Whether one of them is to go file by file, or there is more to copy and remove than anybody should wait for. */
 async function areForQueue(operation: Operation, items: readonly Item[]): Promise<boolean> {
   const call = callOf(operation);
-  if (items.length > LARGE_ENTRIES || !items.every((item) => mayGoWhole(operation, item, 'rename'))) return true;
+  if (items.length > LARGE_ENTRIES || !items.every((item) => mayGoWhole(operation, item))) return true;
   for (const { entry, from } of items) if (entry.isDirectory && (await hasMore(await open(from), LARGE_ENTRIES, call))) return true;
   return false;
 }

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { childPath, type MountPath, type VirtualPath } from '@wharf/paths';
+import { childPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -23,33 +23,39 @@ export interface WholeEntry {
 
 /**
  * Whoever may not see hidden entries neither takes them along with a folder nor destroys them with it, nor puts entries where they would
- * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it.
+ * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it. Nor does a
+ * link to a folder get a place that shows other names of what it leads to, now or later.
  *
  * @param enter the room for the look; another one is given by tests only
  * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through. FAILED_PRECONDITION | OVERLOADED: there is no room
  */
 export async function requireNothingHidden(operation: Operation, whole: WholeEntry, enter = PLANS): Promise<void> {
+  const { actor } = operation;
+  const { rules } = operation.snapshot;
+  const { entry, path, target, isCopied } = whole;
+  if (!entry.isDirectory) return;
+  if (entry.isLink && !isCopied) {
+    if (target !== undefined && !rules.hidesAlike(actor, path, target)) throw denied();
+    return;
+  }
+  if (!mayHide(operation, path, target)) return;
   const share = enter(callerOf(operation));
   try {
-    for await (const _hidden of hiddenEntries(operation, whole, share)) throw denied();
+    await lookThrough(operation, whole, share);
   } finally {
     share.leave();
   }
 }
 
-/**
- * What is hidden from the caller in a folder, there or where the folder is to be, and not what is in that again: places in its storage.
- *
- * @param share room for the folders on the way. Absent: for the look after a step, which must come to its end
- * @throws AppError PERMISSION_DENIED for a folder that is too big to look through, and what the share throws
- */
-export async function* hiddenEntries(operation: Operation, whole: WholeEntry, share?: PlanShare): AsyncGenerator<MountPath, void> {
+/** Whether anything can be hidden in a folder, there or where it is to be. */
+function mayHide({ actor, snapshot: { rules } }: Operation, source: VirtualPath, target: VirtualPath | undefined): boolean {
+  return rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
+}
+
+/** @throws AppError PERMISSION_DENIED: something is hidden from the caller, there or where the folder is to be */
+async function lookThrough(operation: Operation, whole: WholeEntry, share: PlanShare): Promise<void> {
   const { actor } = operation;
   const { rules } = operation.snapshot;
-  const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
-    rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
-  if (!whole.entry.isDirectory || (whole.entry.isLink && !whole.isCopied) || !mayHide(whole.path, whole.target)) return;
-
   const { driver, path } = await open(whole.located);
   const folders = [{ source: whole.path, target: whole.target, place: path }];
   let seen = 0;
@@ -58,18 +64,17 @@ export async function* hiddenEntries(operation: Operation, whole: WholeEntry, sh
     for await (const { name, isDirectory, isLink } of driver.list(place, {
       ...callOf(operation),
       seesAll: true,
-      beforeNames: share?.take,
+      beforeNames: share.take,
     })) {
       seen += 1;
       if (seen > MAX_ENTRIES)
         throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);
-      if (here?.(name) || there?.(name)) yield childPath(place, name);
-      else if (isDirectory && !isLink) {
-        const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
-        if (!mayHide(inner.source, inner.target)) continue;
-        share?.take(PLAN_BYTES.placed(inner.source.length, inner.target?.length ?? 0));
-        folders.push(inner);
-      }
+      if (here?.(name) || there?.(name)) throw denied();
+      if (!isDirectory || isLink) continue;
+      const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
+      if (!mayHide(operation, inner.source, inner.target)) continue;
+      share.take(PLAN_BYTES.placed(inner.source.length, inner.target?.length ?? 0));
+      folders.push(inner);
     }
   }
 }
