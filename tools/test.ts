@@ -29,11 +29,7 @@ if (isChanged) {
   await vitest(given);
   console.log('left out, since tests were named: types, lint, generated files, acceptance; `npm test` runs them');
 } else {
-  await quickChecks();
-  await check('dead code', ['knip', '--no-config-hints']);
-  await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
-  await check('proto lint', ['buf', 'lint', 'proto']);
-  await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
+  await quickChecks(wholeChecks);
   await vitest([]);
   await acceptance();
 }
@@ -41,14 +37,23 @@ if (isChanged) {
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
 
-/** What takes seconds. */
-async function quickChecks(): Promise<void> {
-  await check('types', ['tsc', '-p', 'tsconfig.json']);
+/** What takes seconds; beside the longest of them the others, one after the other. */
+async function quickChecks(others: () => Promise<void> = async () => {}): Promise<void> {
+  const types = check('types', ['tsc', '-p', 'tsconfig.json']);
   await check('types of the web page', ['tsc', '-p', 'web/tsconfig.json']);
   await check('format and lint', ['biome', 'ci', '--error-on-warnings']);
   await check('import directions', ['node', 'tools/lint-imports.ts']);
   await check('paths in documents', ['node', 'tools/lint-docs.ts']);
   await check('generated files', ['node', 'tools/gen.ts', '--check']);
+  await others();
+  await types;
+}
+
+async function wholeChecks(): Promise<void> {
+  await check('dead code', ['knip', '--no-config-hints']);
+  await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
+  await check('proto lint', ['buf', 'lint', 'proto']);
+  await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
 }
 
 /** One command that holds or does not. */
