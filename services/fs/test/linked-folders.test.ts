@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -36,15 +36,28 @@ describe('C16: a link to a folder with something in it that is hidden from the c
   it('gets no place and no name from such a caller by which that is shown', async () => {
     const admin = await installation.writeRule({ _id: 2, path: '/l/a/shown', readme: 'welcome' });
     const who = installation.as(USER, { admin });
-    const changes = [
+    const changes: (() => Promise<unknown>)[] = [
       () => replica.fs.moveEntries(request, who),
       () => replica.fs.renameEntry({ path: '/l/a/link', name: 'shown', overwrite: false }, who),
       () => replica.fs.batchRename({ src_dir: '/l/a', rename_objects: [{ src_name: 'link', new_name: 'shown' }] }, who),
       () => replica.fs.regexRename({ src_dir: '/l/a', src_name_regex: '^link$', new_name_regex: 'shown' }, who),
     ];
-    for (const change of changes) await expect(change()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-    await replica.fs.renameEntry({ path: '/l/a/link', name: 'other', overwrite: false }, who);
-    await replica.fs.renameEntry({ path: '/l/a/other', name: 'link', overwrite: false }, who);
+    const refuses = async () => {
+      for (const change of changes) await expect(change()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    };
+    await refuses();
+    // What it leads to may be away just now, or a file.
+    await rename(`${folder}/real`, `${folder}/away`);
+    changes.push(() => replica.fs.recursiveMove({ src_dir: '/l/a', dst_dir: '/l/to', conflict_policy: 'cancel' }, who));
+    await refuses();
+    await writeFile(`${folder}/real`, 'a file');
+    await refuses();
+    await rm(`${folder}/real`);
+    await rename(`${folder}/away`, `${folder}/real`);
+    // Another link may lead through it.
+    await expect(replica.fs.renameEntry({ path: '/l/a/link', name: 'other', overwrite: false }, who)).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+    });
     expect([await readdir(`${folder}/a`), await readdir(`${folder}/to`)]).toEqual([['link'], []]);
   });
 

@@ -688,7 +688,7 @@ function toEntry(name: EntryName, { attrs, isLink }: Seen): Entry {
     isDirectory,
     sizeBytes: attrs.kind === 'file' ? attrs.sizeBytes : 0,
     modifiedAt: new Date(attrs.modifiedAt * 1000),
-    ...(isLink && isDirectory && { isLink: true }),
+    ...(isLink && { isLink: true }),
   };
 }
 

@@ -13,6 +13,7 @@ import { goingTo, moveItems, type QueueItems } from './place-entries.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { PLAN_BYTES, PLANS, type PlanShare } from './plan-room.ts';
 import { requireNoGuard } from './require-no-guard.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
 import { rightsOfNow } from './rights-of-now.ts';
 
 export interface RecursiveMove {
@@ -90,6 +91,8 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove, s
     if (taken.has(name) || claimed.has(name)) snapshot.rules.requireEntry(actor, path, 'write');
     share.take(PLAN_BYTES.placed(file.path.length, path.length));
     claimed.add(name);
+    const { entry, located } = file;
+    await requireNothingHidden(operation, { entry, path: file.path, located, target: path });
     const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
     items.push({
       source: file.path,

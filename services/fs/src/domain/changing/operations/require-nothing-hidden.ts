@@ -23,22 +23,18 @@ export interface WholeEntry {
 
 /**
  * Whoever may not see hidden entries neither takes them along with a folder nor destroys them with it, nor puts entries where they would
- * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it. Nor does a
- * link to a folder get a place that shows other names of what it leads to, now or later.
+ * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it. Nor
+ * does a link get another place or name there, whatever it leads to just now: others lead through it, and what it leads to has other names as its path is another.
  *
  * @param enter the room for the look; another one is given by tests only
  * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through. FAILED_PRECONDITION | OVERLOADED: there is no room
  */
 export async function requireNothingHidden(operation: Operation, whole: WholeEntry, enter = PLANS): Promise<void> {
-  const { actor } = operation;
-  const { rules } = operation.snapshot;
   const { entry, path, target, isCopied } = whole;
-  if (!entry.isDirectory) return;
-  if (entry.isLink && !isCopied) {
-    if (target !== undefined && !rules.hidesAlike(actor, path, target)) throw denied();
-    return;
-  }
+  const isMovedLink = entry.isLink === true && !isCopied;
+  if (isMovedLink ? target === undefined : !entry.isDirectory) return;
   if (!mayHide(operation, path, target)) return;
+  if (isMovedLink) throw denied();
   const share = enter(callerOf(operation));
   try {
     await lookThrough(operation, whole, share);
