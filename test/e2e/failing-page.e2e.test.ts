@@ -2,8 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, isMissing, login, startStandalone } from '@wharf/harness';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
+import { startLosingProxy } from './support/losing-proxy.ts';
 import { buildWebPage, expectAccessible, openTab } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
 
@@ -89,30 +90,32 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     await page.getByRole('dialog').getByText('first').waitFor();
   });
 
-  test('a file that takes the place of another does not take that of what was saved after an answer was lost', async () => {
-    const { disk } = await openFolder('lost-answer');
-    const saved = () => writeFile(join(disk, 'note.txt'), 'saved since');
-    const panel = page.getByRole('region', { name: 'Uploads' });
-    await upload('note.txt', 'of the page');
-    const isLost = await loseAnswer('**/api/fs/multipart/complete', saved);
-    await panel.getByRole('button', { name: 'Replace' }).click();
-    await panel.getByText('1 file uploaded').waitFor();
-    expect([isLost(), await readFile(join(disk, 'note.txt'), 'utf8')]).toEqual([true, 'saved since']);
-  });
+  test.each(['of the page', ''])(
+    '%j takes the place of another file once: what was saved after its answer was lost stays',
+    async (text) => {
+      const { disk } = await openFolder(`lost-answer-${text.length}`);
+      const saved = () => writeFile(join(disk, 'note.txt'), 'saved since');
+      const panel = page.getByRole('region', { name: 'Uploads' });
+      await upload('note.txt', text);
+      await panel.getByRole('button', { name: 'Replace' }).waitFor();
+      const isLost = await loseAnswer('**/api/fs/put', saved);
+      await panel.getByRole('button', { name: 'Replace' }).click();
+      await panel.getByText('1 file uploaded').waitFor();
+      expect([isLost(), await readFile(join(disk, 'note.txt'), 'utf8')]).toEqual([true, 'saved since']);
+    },
+  );
 
-  test('one without bytes asks again whether it replaces what is there after an answer was lost', async () => {
-    const { disk } = await openFolder('lost-answer-empty');
-    const saved = () => writeFile(join(disk, 'note.txt'), 'saved since');
-    const panel = page.getByRole('region', { name: 'Uploads' });
-    await upload('note.txt', '');
-    await panel.getByRole('button', { name: 'Replace' }).waitFor();
-    const isLost = await loseAnswer('**/api/fs/put', saved);
-    await panel.getByRole('button', { name: 'Replace' }).click();
-    await expect.poll(isLost).toBe(true);
-    await panel.getByRole('button', { name: 'Replace' }).waitFor();
-    expect(await readFile(join(disk, 'note.txt'), 'utf8')).toBe('saved since');
-    await panel.getByRole('button', { name: 'Replace' }).click();
-    await expect.poll(() => readFile(join(disk, 'note.txt'), 'utf8')).toBe('');
+  test('what is sent again by the browser itself, as its connection was lost, is done once', async () => {
+    const { disk } = await openFolder('sent-again');
+    const proxy = await startLosingProxy(world.base, '/api/fs/remove', () => writeFile(join(disk, 'note.txt'), 'stored since'));
+    onTestFinished(() => proxy.stop());
+    await page.goto(proxy.base + new URL(page.url()).pathname);
+    await page.getByRole('row').filter({ hasText: 'note.txt' }).click();
+    await page.keyboard.press('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => proxy.requests()).toBe(2);
+    await page.getByText('note.txt').first().waitFor();
+    expect(await readFile(join(disk, 'note.txt'), 'utf8')).toBe('stored since');
   });
 
   test('where a script cannot be fetched, an upload goes on, and trying again shows what was missing', async () => {

@@ -1,5 +1,6 @@
 import type { Connection, Model } from 'mongoose';
 import { modelOf } from './collection.ts';
+import { answeredCalls } from './collections/answered-calls.ts';
 import { appPasswords } from './collections/app-passwords.ts';
 import { audit } from './collections/audit.ts';
 import { adminCounters, authCounters, fsCounters } from './collections/counters.ts';
@@ -50,6 +51,7 @@ export function modelsOf(connection: Connection) {
     fsCounters: modelOf(connection, fsCounters),
     quotaLedgers: modelOf(connection, quotaLedgers),
     placeTurns: modelOf(connection, placeTurns),
+    answeredCalls: modelOf(connection, answeredCalls),
   };
 }
 

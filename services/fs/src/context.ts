@@ -14,6 +14,7 @@ import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
 import type { Snapshot } from './domain/snapshot/snapshot.ts';
 import type { LinkOptions } from './driver-contract/storage-driver.ts';
+import type { Once } from './store/answered-calls.ts';
 import type { FsTasks } from './tasks/fs-tasks.ts';
 import type { Thumbnails } from './thumbnails/thumbnails.ts';
 
@@ -28,6 +29,7 @@ export interface FsContext {
   readonly accounts: Pick<AccountReads, 'findSessionUser'>;
   /** Where files are replaced under a condition. */
   readonly takeTurn: TakeTurn;
+  readonly once: Once;
 }
 
 export function actorOf(identity: UserIdentity): Actor {

@@ -58,6 +58,7 @@ import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
 import { storageSpans } from './metrics/storage-spans.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
+import { createOnce } from './store/answered-calls.ts';
 import { createChangeLog } from './store/change-log.ts';
 import { createLoneUploadStore } from './store/lone-upload-store.ts';
 import { createSharedTurns } from './store/place-turns.ts';
@@ -177,7 +178,17 @@ export function createFsService(
   });
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const takeTurn = isAlone ? createOwnTurns() : createSharedTurns(models, clock);
-  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads, takeTurn };
+  const context: FsContext = {
+    configuration,
+    folderCache,
+    links,
+    changes,
+    thumbnails,
+    tasks,
+    accounts: reads,
+    takeTurn,
+    once: createOnce(models, clock),
+  };
 
   const spool = dataDir === undefined ? undefined : openSpool(join(dataDir, 'spool'), waitingUploadBytes, logger);
   const { writes, uploads, ...writing } = createWriting(kit, models, context, {

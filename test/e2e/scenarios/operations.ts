@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Api } from '@wharf/harness';
@@ -301,6 +302,25 @@ export function operations(world: World): void {
       });
       expect(await treeOf(folder.disk)).toEqual(['d/e/', 'f<f']);
     });
+  });
+
+  test('what is sent again under its key is done once, and answered as the first time', async () => {
+    const { disk, path } = await world.folder('sent-again');
+    const key = { 'Idempotency-Key': `"${randomUUID()}"` };
+    const change = (route: string, body: object) => world.admin.post(`/api/fs/${route}`, body, key);
+    await writeFile(join(disk, 'f'), 'first');
+    const remove = { dir: path, names: ['f'] };
+    expect(await change('remove', remove)).toEqual(DONE);
+    await writeFile(join(disk, 'f'), 'second');
+    expect(await change('remove', remove)).toEqual(DONE);
+    expect(await readFile(join(disk, 'f'), 'utf8')).toBe('second');
+    const upload = { 'Idempotency-Key': randomUUID() };
+    const stored = await put(world.admin, world.base, `${path}/g`, 'sent', upload);
+    await writeFile(join(disk, 'g'), 'saved since');
+    expect(await put(world.admin, world.base, `${path}/g`, 'sent', upload)).toEqual(stored);
+    expect(await readFile(join(disk, 'g'), 'utf8')).toBe('saved since');
+    expect(await put(world.admin, world.base, `${path}/g`, 'anew', { 'Idempotency-Key': randomUUID() })).toMatchObject({ code: 200 });
+    expect(await readFile(join(disk, 'g'), 'utf8')).toBe('anew');
   });
 
   test('C23: a refusal speaks of the path that was asked for, not of disks, systems or code', async () => {

@@ -75,8 +75,8 @@ export async function startUploadProxy(...targets: readonly [string, ...string[]
   };
 }
 
-/** Resolves when the answer is out. @throws Error when the target cannot be reached; the connection is broken then */
-function pass(target: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Sends a request on. Resolves when the answer is out. @throws Error when the target cannot be reached; the connection is broken then */
+export function pass(target: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const { url, method, headers } = request;
     const onward = open(new URL(url ?? '/', target), { method, headers }, (answer) => {

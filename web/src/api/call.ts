@@ -69,7 +69,7 @@ export async function call<Path extends keyof Operations>(
   const isAsked = travels === 'get' || travels === 'query';
   const query = isAsked ? `?${new URLSearchParams(input as Record<string, string>)}` : '';
   const headers: Record<string, string> = travels === 'header' ? { ...(input as Record<string, string>) } : {};
-  if (travels === 'body') headers['Content-Type'] = 'application/json';
+  if (travels === 'body') Object.assign(headers, { 'Content-Type': 'application/json', [ONCE_KEY]: newOnceKey() });
   if (login !== '') headers['Authorization'] = login;
   const response = await fetch(path + (query === '?' ? '' : query), {
     method: travels === 'get' ? 'GET' : 'POST',
@@ -82,6 +82,13 @@ export async function call<Path extends keyof Operations>(
   });
   return openEnvelope(await response.json().catch(() => undefined), response.headers.get(ERROR_NAME)) as Answer<Path>;
 }
+
+/** What is sent under one key is done once: browsers send a request again, by themselves, whose connection was lost before its answer came. */
+export const ONCE_KEY = 'Idempotency-Key';
+
+/** 32 hexadecimal digits. Pages that came by plain HTTP have no `randomUUID`. */
+export const newOnceKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** For what `fetch` throws. @throws ApiError of code 0: nobody answered */
 export function failOffline(error: unknown): never {

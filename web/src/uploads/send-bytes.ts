@@ -1,4 +1,4 @@
-import { ApiError, failOffline, openEnvelope, token } from '../api/call.ts';
+import { ApiError, failOffline, newOnceKey, ONCE_KEY, openEnvelope, token } from '../api/call.ts';
 import { ERROR_NAME } from '../api/error-header.ts';
 import type { SendBody, Watch } from './send-body.ts';
 
@@ -27,9 +27,11 @@ export async function sendBytes<Body>(
 
 /** Puts a text. @returns the ETag of the file that it is then; empty where a proxy keeps it back. @throws ApiError */
 export async function putText(headers: Readonly<Record<string, string>>, text: string): Promise<string> {
-  const answer = await fetch('/api/fs/put', { method: 'PUT', headers: { Authorization: token(), ...headers }, body: text }).catch(
-    failOffline,
-  );
+  const answer = await fetch('/api/fs/put', {
+    method: 'PUT',
+    headers: { Authorization: token(), [ONCE_KEY]: newOnceKey(), ...headers },
+    body: text,
+  }).catch(failOffline);
   openEnvelope(await answer.json().catch(() => undefined), answer.headers.get(ERROR_NAME));
   // A proxy that compresses answers calls the tag weak, and a weak one is that of no file.
   return (answer.headers.get('ETag') ?? '').replace(/^W\//, '');

@@ -1,4 +1,4 @@
-import { ApiError, call } from '../api/call.ts';
+import { ApiError, call, newOnceKey, ONCE_KEY } from '../api/call.ts';
 import type { ErrorName } from '../api/operations.ts';
 import { createPartSize } from './part-size.ts';
 import { createPlaces, type Places } from './places.ts';
@@ -26,16 +26,17 @@ export function createSendFile(takesParts: () => boolean): SendFile {
     let { session } = asked;
     let isWhole = !takesParts();
     let { overwrite } = asked;
+    // By these the server knows what was sent before and whose answer was lost: it replaces nothing that somebody else has saved since.
+    let key = newOnceKey();
     const keep = (next: string | undefined) => {
       session = next;
       asked.keep(next);
     };
     for (let tries = 1; ; tries += 1) {
       const job = { ...asked, overwrite, session, keep };
-      // The server knows what an upload in parts was to replace: where an answer is lost, it does not replace what somebody else has saved since.
-      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes() || (overwrite && job.file.size > 0));
+      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
       try {
-        await (inParts ? sendParts(job, partSize, places) : put(job, places));
+        await (inParts ? sendParts(job, partSize, places) : put(job, key, places));
         return { state: 'done' };
       } catch (error) {
         job.signal.throwIfAborted();
@@ -50,8 +51,11 @@ export function createSendFile(takesParts: () => boolean): SendFile {
           continue;
         }
         if (!isPassing(error)) return { state: 'failed', error };
-        // It may be stored by now, and replaced by somebody else: who wants that replaced, too, says so.
-        if (!inParts && !isRefused(error)) overwrite = false;
+        // Nobody knows whether it was stored: who wants replaced what is there now says so.
+        if (!inParts && isNamed(error, 'FAILED_PRECONDITION')) {
+          overwrite = false;
+          key = newOnceKey();
+        }
         job.tell({ doing: 'trying', error });
         if (await partSize.shrinkAfter(error)) {
           // Its parts have their size for good.
@@ -64,12 +68,12 @@ export function createSendFile(takesParts: () => boolean): SendFile {
   };
 }
 
-async function put({ file, path, overwrite, signal, tell }: SendJob, places: Places): Promise<void> {
+async function put({ file, path, overwrite, signal, tell }: SendJob, key: string, places: Places): Promise<void> {
   const giveBack = await places.take(signal);
   try {
     const headers = {
       ...{ 'File-Path': encodePath(path), 'Content-Type': file.type || 'application/octet-stream' },
-      ...{ 'Last-Modified': String(file.lastModified), Overwrite: String(overwrite) },
+      ...{ 'Last-Modified': String(file.lastModified), Overwrite: String(overwrite), [ONCE_KEY]: key },
     };
     // Reading it first tells a file that is gone from a network that is.
     const body = file.size > READ_BYTES ? file : await file.arrayBuffer();
@@ -91,12 +95,9 @@ function isPassing(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 0 || isTooLarge(error) || (error.error !== undefined && PASSING.has(error.error)));
 }
 
-/** Whether it says that nothing was stored. */
-const isRefused = (error: unknown) => isTooLarge(error) || isNamed(error, 'OVERLOADED') || isNamed(error, 'RATE_LIMITED');
-
 const PASSING: ReadonlySet<ErrorName> = new Set<ErrorName>([
   ...(['OVERLOADED', 'RATE_LIMITED', 'STORAGE_UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED'] as const),
-  // Another connection has the part, which the server has not given up yet.
+  // Another connection has the part, or the file, which the server has not given up yet.
   'FAILED_PRECONDITION',
 ]);
 

@@ -19,17 +19,22 @@ export interface TrustedProxies {
 /** So much of what a client calls itself is told, in characters: browsers take some 150. */
 const MAX_AGENT = 500;
 
+/** As the IETF's draft has it, a text in quotes; quotes may be absent. One that anybody could guess, or that is long, is none. */
+const ONCE_KEY = /^"?([\w.:-]{16,128})"?$/;
+
 /** What services are told of the client behind a request. */
 export function clientOf(
   proxies: TrustedProxies,
   request: IncomingMessage,
-): Pick<Call, 'agent' | 'hops' | 'isFromProxy'> & { readonly address: string } {
+): Pick<Call, 'agent' | 'hops' | 'isFromProxy' | 'onceKey'> & { readonly address: string } {
   const agent = request.headers['user-agent']?.slice(0, MAX_AGENT);
   const hops = hopsOf(request);
+  const [, onceKey] = ONCE_KEY.exec(String(request.headers['idempotency-key'] ?? '')) ?? [];
   return {
     address: proxies.clientAddress(request),
     ...(agent && { agent }),
     ...(hops.length > 0 && { hops }),
+    ...(onceKey !== undefined && { onceKey }),
     ...(proxies.isFromProxy(request) && { isFromProxy: true }),
   };
 }

@@ -24,6 +24,8 @@ export interface Call {
   readonly isFromProxy?: true;
   /** Gateways that this one is a storage of, the first one first (rpc/hops.ts); absent where the client is none. */
   readonly hops?: readonly string[];
+  /** What the client calls this request (`Idempotency-Key`), so that it is done once however often it is sent; absent where it does not. */
+  readonly onceKey?: string;
   /** When it came, by the clock of the process, where it has waited for its turn since: who calls, and what they may, is of then. */
   readonly cameAtMs?: number;
   /** Aborted when the caller went away or the deadline passed. */
@@ -39,6 +41,7 @@ const CLIENT_ADDRESS = 'wharf-client-address';
 /** Percent-encoded: a header of the wire has ASCII alone. */
 const CLIENT_AGENT = 'wharf-client-agent';
 const HOPS = 'wharf-hops';
+const ONCE_KEY = 'wharf-once-key';
 type TextName =
   | typeof IDENTITY
   | typeof REQUEST_ID
@@ -46,7 +49,8 @@ type TextName =
   | typeof ADMIN_REVISION
   | typeof CLIENT_ADDRESS
   | typeof CLIENT_AGENT
-  | typeof HOPS;
+  | typeof HOPS
+  | typeof ONCE_KEY;
 
 /** A call before somebody serves it: without a signal it ends with its deadline only. */
 type OutgoingCall = Omit<Call, 'signal'> & { readonly signal?: AbortSignal };
@@ -93,6 +97,7 @@ export function callToTexts(tokens: InternalTokens, call: OutgoingCall): Partial
   if (call.address) texts[CLIENT_ADDRESS] = call.address;
   if (call.agent) texts[CLIENT_AGENT] = encodeURIComponent(call.agent);
   if (call.hops) texts[HOPS] = formatHops(call.hops);
+  if (call.onceKey) texts[ONCE_KEY] = call.onceKey;
   return texts;
 }
 
@@ -116,12 +121,12 @@ export function statedCall(options: CallOptions & Partial<CarriedCall>): StatedC
 
 type StepFields = Pick<
   CallStep,
-  'identity' | 'request_id' | 'auth_revision' | 'admin_revision' | 'client_address' | 'client_agent' | 'hops'
+  'identity' | 'request_id' | 'auth_revision' | 'admin_revision' | 'client_address' | 'client_agent' | 'hops' | 'once_key'
 >;
 
 /** The fields of a step that carry a call on a shared stream: what the metadata carry over a stream of its own. */
 export function callToStep({ tokens, call }: StatedCall): StepFields {
-  const { identity, requestId, revisions, address = '', agent = '', hops = [] } = call;
+  const { identity, requestId, revisions, address = '', agent = '', hops = [], onceKey = '' } = call;
   return {
     identity: identity ? tokens.mint(identity) : '',
     request_id: requestId,
@@ -130,12 +135,13 @@ export function callToStep({ tokens, call }: StatedCall): StepFields {
     client_address: address,
     client_agent: agent,
     hops: [...hops],
+    once_key: onceKey,
   };
 }
 
 /** Reads what callToStep() wrote. @throws AppError UNAUTHENTICATED: it has no valid proof */
 export function callFromStep(tokens: InternalTokens, step: StepFields, signal: AbortSignal): Call {
-  const { identity, request_id, auth_revision, admin_revision, client_address, client_agent, hops } = step;
+  const { identity, request_id, auth_revision, admin_revision, client_address, client_agent, hops, once_key } = step;
   return {
     identity: tokens.verify(identity),
     requestId: request_id,
@@ -143,6 +149,7 @@ export function callFromStep(tokens: InternalTokens, step: StepFields, signal: A
     ...(client_address === '' ? {} : { address: client_address }),
     ...(client_agent === '' ? {} : { agent: client_agent }),
     ...(hops.length === 0 ? {} : { hops }),
+    ...(once_key === '' ? {} : { onceKey: once_key }),
     signal,
   };
 }
@@ -164,6 +171,7 @@ export function callFromTexts(tokens: InternalTokens, text: (name: TextName) => 
   const address = text(CLIENT_ADDRESS);
   const agent = text(CLIENT_AGENT);
   const hops = parseHops(text(HOPS));
+  const onceKey = text(ONCE_KEY);
   return {
     identity: tokens.verify(token),
     requestId,
@@ -171,6 +179,7 @@ export function callFromTexts(tokens: InternalTokens, text: (name: TextName) => 
     ...(address === undefined ? {} : { address }),
     ...(agent === undefined ? {} : { agent: decoded(agent) }),
     ...(hops.length === 0 ? {} : { hops }),
+    ...(onceKey === undefined ? {} : { onceKey }),
     signal,
   };
 }

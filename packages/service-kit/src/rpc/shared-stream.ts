@@ -235,6 +235,7 @@ export const EMPTY_STEP: CallStep = {
   client_address: '',
   client_agent: '',
   hops: [],
+  once_key: '',
   traceparent: '',
   cancels: false,
   taken_bytes: 0,

@@ -1,5 +1,5 @@
 import { FsServiceDefinition } from '@wharf/proto/fs';
-import { defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
+import { type Call, defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Mounts } from '../domain/mounts/mounts.ts';
 import { createEntryRoom } from '../domain/reading/entry-room.ts';
@@ -43,6 +43,10 @@ export interface FsRpcOptions {
 /** Every method of FsService, and who may call it. */
 export function createFsRpc({ context, keeper, mounts, registry, tests, replica }: FsRpcOptions) {
   const enter = createEntryRoom();
+  const once =
+    <Request, Result extends object>(handler: (request: Request, call: Call) => Promise<Result>) =>
+    (request: Request, call: Call) =>
+      context.once(call, () => handler(request, call));
   return defineRpcService(FsServiceDefinition, {
     listEntries: forUsers(listEntriesHandler(context, enter)),
     getEntry: forUsers(getEntryHandler(context, enter)),
@@ -50,16 +54,16 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     searchEntries: forUsers(searchEntriesHandler(context, keeper, enter)),
     callDriverMethod: forUsers(callDriverMethodHandler(context)),
     getLink: forAdmins(getLinkHandler(context)),
-    makeDirectory: forUsers(makeDirectoryHandler(context)),
-    renameEntry: forUsers(renameEntryHandler(context)),
-    batchRename: forUsers(batchRenameHandler(context)),
-    regexRename: forUsers(regexRenameHandler(context)),
-    moveEntries: forUsers(moveEntriesHandler(context)),
-    recursiveMove: forUsers(recursiveMoveHandler(context)),
-    copyEntries: forUsers(copyEntriesHandler(context)),
-    removeEntries: forUsers(removeEntriesHandler(context)),
-    removeIfEmpty: forUsers(removeIfEmptyHandler(context)),
-    removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
+    makeDirectory: forUsers(once(makeDirectoryHandler(context))),
+    renameEntry: forUsers(once(renameEntryHandler(context))),
+    batchRename: forUsers(once(batchRenameHandler(context))),
+    regexRename: forUsers(once(regexRenameHandler(context))),
+    moveEntries: forUsers(once(moveEntriesHandler(context))),
+    recursiveMove: forUsers(once(recursiveMoveHandler(context))),
+    copyEntries: forUsers(once(copyEntriesHandler(context))),
+    removeEntries: forUsers(once(removeEntriesHandler(context))),
+    removeIfEmpty: forUsers(once(removeIfEmptyHandler(context))),
+    removeEmptyDirectories: forUsers(once(removeEmptyDirectoriesHandler(context))),
     listDrivers: forAdmins(listDriversHandler(registry)),
     listDriverOptions: forAdmins(listDriverOptionsHandler(registry, tests)),
     buildIndex: forAdmins(buildIndexHandler(context, keeper)),

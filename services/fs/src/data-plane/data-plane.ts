@@ -18,6 +18,7 @@ import {
   readCallHeaders,
   type ServiceKit,
   shareKeyOf,
+  successEnvelope,
   type TransferLimit,
   takeLongTurn,
   traceparentOf,
@@ -34,7 +35,7 @@ import { receiveParts, takesParts, UploadFailure } from './receive-parts.ts';
 import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';
 import { receiveRaw } from './receive-raw.ts';
 import { receiveTus } from './receive-tus.ts';
-import { refuseDownload, refuseUpload } from './refusal.ts';
+import { refuseDownload, refuseUpload, sendEnvelope } from './refusal.ts';
 
 export interface DataPlaneOptions {
   readonly context: FsContext;
@@ -175,7 +176,9 @@ async function answer(
     const identified = await identify();
     if (isPart) return receiveParts(context, options.uploads, request, response, { path, query: query(), call: identified });
     const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
-    return receive(context, request, response, identified);
+    const { task, etag } = await context.once(identified, () => receive(context, request, identified), { leavesNothing: true });
+    if (etag !== undefined) response.setHeader('ETag', etag);
+    return sendEnvelope(response, successEnvelope({ task }));
   }
   if (writeSession !== undefined) return receiveRange(options.writes, request, response, { id: writeSession, query: query(), call });
   if (download) return serveDownload(context, request, response, { call, ...download, query: query(), accelAddress: options.accelAddress });

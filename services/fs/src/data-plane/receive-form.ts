@@ -1,11 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload } from '../domain/changing/upload.ts';
-import { storeOrQueue } from './store-or-queue.ts';
+import { type StoredUpload, storeOrQueue } from './store-or-queue.ts';
 import { readUploadHeaders } from './upload-headers.ts';
 
 /** The one part that is stored. */
@@ -14,7 +14,7 @@ const FILE_FIELD = 'file';
 const LIMITS = { files: 20, fields: 20, parts: 40, fieldSize: 64 * 1024, headerPairs: 50 } as const;
 
 /** `PUT /api/fs/form`: the file part of a multipart body whose field is called `file`. */
-export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+export async function receiveForm(context: FsContext, request: IncomingMessage, call: Call): Promise<StoredUpload> {
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const asked = { ...readUploadHeaders(request.headers), sizeBytes: undefined };
@@ -23,7 +23,7 @@ export async function receiveForm(context: FsContext, request: IncomingMessage, 
   const file = findFile(parser, request, call.signal);
   request.pipe(parser);
   try {
-    await storeOrQueue(context, request, response, { upload, asked, content: await file, startedAt, call });
+    return await storeOrQueue(context, request, { upload, asked, content: await file, startedAt, call });
   } catch (error) {
     request.unpipe(parser);
     throw error;

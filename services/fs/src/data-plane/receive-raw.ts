@@ -1,16 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload } from '../domain/changing/upload.ts';
 import { bodyOf } from './body-of.ts';
-import { storeOrQueue } from './store-or-queue.ts';
+import { type StoredUpload, storeOrQueue } from './store-or-queue.ts';
 import { readBodySize, readUploadHeaders } from './upload-headers.ts';
 
 /** `PUT /api/fs/put`: the body is the file. */
-export async function receiveRaw(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+export async function receiveRaw(context: FsContext, request: IncomingMessage, call: Call): Promise<StoredUpload> {
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const asked = { ...readUploadHeaders(request.headers), sizeBytes: readBodySize(request.headers) };
   const upload = await beginUpload(operation, asked);
-  await storeOrQueue(context, request, response, { upload, asked, content: bodyOf(request), startedAt, call });
+  return storeOrQueue(context, request, { upload, asked, content: bodyOf(request), startedAt, call });
 }

@@ -41,6 +41,8 @@ export interface CallStep {
   taken_bytes: number;
   /** Gateways that this one is a storage of, the first one first. */
   hops: string[];
+  /** What the client calls its request, so that it is done once; empty: it does not. */
+  once_key: string;
 }
 
 export interface CarryCallsResponse {
@@ -144,6 +146,7 @@ function createBaseCallStep(): CallStep {
     cancels: false,
     taken_bytes: 0,
     hops: [],
+    once_key: "",
   };
 }
 
@@ -187,6 +190,9 @@ export const CallStep: MessageFns<CallStep> = {
     }
     for (const v of message.hops) {
       writer.uint32(106).string(v!);
+    }
+    if (message.once_key !== "") {
+      writer.uint32(114).string(message.once_key);
     }
     return writer;
   },
@@ -308,6 +314,14 @@ export const CallStep: MessageFns<CallStep> = {
             message.hops.push(reader.string());
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.once_key = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -338,6 +352,7 @@ export const CallStep: MessageFns<CallStep> = {
     message.cancels = object.cancels ?? false;
     message.taken_bytes = object.taken_bytes ?? 0;
     message.hops = object.hops?.map((e) => e) || [];
+    message.once_key = object.once_key ?? "";
     return message;
   },
 };
