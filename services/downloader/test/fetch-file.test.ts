@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import type { EntryName } from '@wharf/paths';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_FILE_BYTES, PartMap } from '../src/domain/part-map.ts';
 import { type Destination, type Draft, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
@@ -13,6 +14,7 @@ import { fetchState } from '../src/tasks/fetch-task.ts';
 import { type AwkwardServer, type Behaviour, content, sha256, startAwkwardServer } from './awkward-server.ts';
 
 const MIB = 1024 * 1024;
+const OLD = 'Sun, 22 Nov 2020 19:00:00 GMT';
 let dir: TempDir;
 const servers: AwkwardServer[] = [];
 
@@ -320,13 +322,81 @@ describe('a file arrives byte by byte as it is', () => {
 
   it('when it changes without a word but its length', async () => {
     const fresh = content(39 * MIB, 2);
-    const behaviour: Behaviour = { content: content(40 * MIB, 1) };
+    const behaviour: Behaviour = { content: content(40 * MIB, 1), lastModified: OLD };
     const server = await serve(behaviour);
     const onProgress = (bytes: number) => {
       if (bytes > 12 * MIB) behaviour.content = fresh;
     };
     await expectArrived(optionsFor(`${server.url}/file.bin`, { onProgress }), fresh);
   });
+});
+
+describe('of a source that says nothing by which a change would be noticed', () => {
+  const NOW = new Date(Date.now() + 60_000).toUTCString();
+  it.each([
+    ['neither ETag nor Last-Modified', {}],
+    ['a weak ETag alone', { etag: 'W/"one"' }],
+    ['the moment as the date of the file', { lastModified: NOW }],
+  ])('%s: one state arrives whole, over one connection', async (_what, says) => {
+    const old = content(9 * MIB, 1);
+    const behaviour: Behaviour = { content: old, ...says };
+    const server = await serve(behaviour);
+    const onProgress = (bytes: number) => {
+      if (bytes > 3 * MIB) behaviour.content = content(9 * MIB, 2);
+    };
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { onProgress, limits: [createRateLimit(16 * MIB)] }), old);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['neither ETag nor Last-Modified', {}],
+    ['a weak ETag alone', { etag: 'W/"one"' }],
+  ])('%s: after a break it begins anew', async (_what, says) => {
+    const fresh = content(2 * MIB, 2);
+    const behaviour: Behaviour = { content: content(2 * MIB, 1), ...says };
+    behaviour.dropAfter = (request) => {
+      if (request > 0) return undefined;
+      behaviour.content = fresh;
+      return 700_000;
+    };
+    const server = await serve(behaviour);
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { connections: 1 }), fresh);
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual(['bytes=0-', 'bytes=0-']);
+  });
+
+  it('a date that its ranges leave out: it comes without them', async () => {
+    const old = content(9 * MIB, 1);
+    const server = await serve({
+      content: old,
+      lastModified: OLD,
+      handle(request, response) {
+        const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+        if (end === undefined) return false;
+        const body = content(9 * MIB, 2).subarray(Number(start), Number(end) + 1);
+        response
+          .writeHead(206, { 'Content-Range': `bytes ${start}-${end}/${old.length}`, 'Content-Length': String(body.length) })
+          .end(body);
+        return true;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), old);
+    expect(server.requests.at(-1)?.headers.range).toBeUndefined();
+  });
+});
+
+it.each([
+  ['a date', undefined],
+  ['a date and a weak ETag', 'W/"one"'],
+])('a source that says %s comes in parts, and the new one whole when it changes', async (_what, etag) => {
+  const fresh = content(40 * MIB, 2);
+  const behaviour: Behaviour = { content: content(40 * MIB, 1), lastModified: OLD, ...(etag === undefined ? {} : { etag }) };
+  const server = await serve(behaviour);
+  const onProgress = (bytes: number) => {
+    if (bytes > 12 * MIB) Object.assign(behaviour, { content: fresh, lastModified: 'Mon, 23 Nov 2020 19:00:00 GMT' });
+  };
+  await expectArrived(optionsFor(`${server.url}/file.bin`, { onProgress }), fresh);
+  expect(server.requests.length).toBeGreaterThan(40);
+  expect(server.requests.some(({ headers }) => headers['if-range'] !== undefined)).toBe(false);
 });
 
 describe('a fetch that was ended goes on', () => {
@@ -385,26 +455,19 @@ describe('a fetch that was ended goes on', () => {
     expect(server.requests.slice(before).map(({ headers }) => headers.range)).toContain(`bytes=${begun?.bytes}-${MIB - 1}`);
   });
 
-  it('from the start when the source said nothing to be known by before', async () => {
-    const behaviour: Behaviour = { content: content(2 * MIB, 1) };
-    const server = await serve(behaviour);
+  it.each([
+    ['nothing to be known by', { etag: '', lastModified: '' }],
+    ['a weak ETag', { etag: 'W/"one"', lastModified: '' }],
+  ])('from the start when an earlier version had parts of a source that said %s', async (_what, validator) => {
+    const bytes = content(2 * MIB, 2);
+    const server = await serve({ content: bytes, etag: validator.etag || '"two"' });
     const files = destination();
-    let saved: SavedFetch | undefined;
-    const stop = new AbortController();
-    const stopped = {
-      destination: files,
-      connections: 1,
-      signal: stop.signal,
-      limits: [createRateLimit(MIB)],
-      onSave: async (state: SavedFetch | undefined) => {
-        saved = state;
-        if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
-      },
-    };
-    await expect(fetchFile(optionsFor(`${server.url}/file.bin`, stopped))).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect(saved?.parts?.begun).toHaveLength(1);
-    Object.assign(behaviour, { content: content(2 * MIB, 2), etag: '"two"' });
-    await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved, connections: 1 }), content(2 * MIB, 2));
+    const draft = await files.begin({ name: 'file.bin' as EntryName, sizeBytes: bytes.length, hasDigests: false }, async () => {});
+    const parts = PartMap.begin(bytes.length, validator);
+    parts.advance(0, MIB);
+    await draft.release();
+    const saved = { name: 'file.bin' as EntryName, draftId: draft.id, parts: parts.save() };
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved }), bytes);
   });
 
   it('from the start when the source is another one by now', async () => {

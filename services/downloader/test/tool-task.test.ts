@@ -30,6 +30,8 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   /** By id, the folder. */
   const known = new Map<string, string>();
   const queued: string[] = [];
+  /** What was taken out of the tool. */
+  const forgotten: string[] = [];
   /** What was said of seeds. */
   const seeding: string[] = [];
   const removals: (Date | undefined)[] = [];
@@ -40,6 +42,10 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
   let lastId = 0;
   let isConfigured = true;
   let isGoing = false;
+  const forget = (id: string, deletesFiles = false) => {
+    known.delete(id);
+    forgotten.push(deletesFiles ? `${id} with its files` : id);
+  };
   const tool: ExternalTool = {
     name: 'aria2',
     kinds: new Set(['magnet'] as const),
@@ -57,11 +63,11 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       known.get(id) === folder ? { state: 'complete', doneBytes: 1, totalBytes: 1, detail: '', error: '' } : undefined,
     pause: async () => {},
     resume: async () => {},
-    async remove(id, folder) {
-      if (known.get(id) === folder) known.delete(id);
+    async remove(id, folder, _signal, deletesFiles) {
+      if (known.get(id) === folder) forget(id, deletesFiles);
     },
-    async removeFrom(folder) {
-      for (const [id, place] of known) if (place === folder) known.delete(id);
+    async removeFrom(folder, _signal, deletesFiles) {
+      for (const [id, place] of known) if (place === folder) forget(id, deletesFiles);
     },
     version: async () => '',
   };
@@ -107,6 +113,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
       },
       requireTransferred: () => onBegin(),
       keepReserve: async () => {},
+      pause: async <T>(_ms?: number, value?: T) => value as T,
       onBytes: () => {},
       endMs: 50,
     });
@@ -129,6 +136,7 @@ function openDownload(choosesIds = true, seedMinutes = 0) {
     stop: () => stopped.abort(new AppError('CANCELLED', 'this worker stops')),
     known,
     queued,
+    forgotten,
     seeding,
     /** When what was left in the tool is to go. */
     removals,
@@ -305,6 +313,16 @@ it('who finds that the tool has removed the folder itself says so', async () => 
   const { duringAdd, run, folder } = openDownload();
   duringAdd(() => rm(folder, { recursive: true }));
   await expect(run()).rejects.toThrow('its files are not in the folder');
+});
+
+it('a tool keeps what it has until its files are found, and what is given up goes from there with them', async () => {
+  const { duringAdd, run, drop, folder, forgotten, known, queued } = openDownload();
+  await expect(run()).rejects.toThrow('its files are not in the folder');
+  expect([...known.keys()]).toEqual(['id-1']);
+  await drop();
+  duringAdd(() => writeFile(join(folder, 'film'), 'a film'));
+  await run();
+  expect([forgotten, queued]).toEqual([['id-1 with its files', 'id-2'], ['film']]);
 });
 
 it('who finds its results gone, handed over by an earlier run, is done', async () => {

@@ -19,6 +19,8 @@ export interface DownloadTool {
   readonly password: string;
   /** Where it puts what it fetched. */
   readonly downloadDir: string;
+  /** Where it keeps what is not complete, if it was told to. */
+  readonly unfinishedDir: string;
   /** Where other peers reach it, on loopback. */
   readonly peerPort: number;
   /** Ends it; safe to call twice. */
@@ -28,6 +30,11 @@ export interface DownloadTool {
 /** One that can be killed, as a crash would, and comes back at the same place. */
 interface RestartableTool extends DownloadTool {
   restart(): Promise<void>;
+}
+
+export interface TorrentClientOptions {
+  /** What is not complete lies in a folder of its own, as in the common images of containers, and is moved when it is. */
+  readonly keepsUnfinishedApart?: boolean;
 }
 
 /** Without it they would write names in ASCII. */
@@ -70,6 +77,7 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
       username: '',
       password: secret,
       downloadDir: join(dir.path, 'downloads'),
+      unfinishedDir: join(dir.path, 'unfinished'),
       peerPort,
       async restart() {
         await running.kill();
@@ -87,7 +95,7 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
 const PBKDF2 = { rounds: 100_000, saltBytes: 16, keyBytes: 64 } as const;
 
 /** qBittorrent without a window, with a user and a password that its Web API also asks of loopback. */
-export async function startQbittorrent(): Promise<DownloadTool | Missing> {
+export async function startQbittorrent({ keepsUnfinishedApart = false }: TorrentClientOptions = {}): Promise<DownloadTool | Missing> {
   const program = await ensureCommand('qbittorrent-nox', 'qbittorrent-nox');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('qbittorrent');
@@ -107,7 +115,14 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
     const session = [
       ...[`Session\\Port=${peerPort}`, 'Session\\DHTEnabled=false', 'Session\\PeXEnabled=false', 'Session\\LSDEnabled=false'],
       ...['Session\\Interface=lo', 'Session\\InterfaceName=lo', 'Session\\InterfaceAddress=127.0.0.1'],
-      ...[`Session\\DefaultSavePath=${dir.path}/downloads`, 'Session\\TempPathEnabled=false', 'Session\\MultiConnectionsPerIp=true'],
+      ...[
+        `Session\\DefaultSavePath=${dir.path}/downloads`,
+        `Session\\TempPathEnabled=${keepsUnfinishedApart}`,
+        'Session\\MultiConnectionsPerIp=true',
+      ],
+      ...[`Session\\TempPath=${dir.path}/unfinished`, `Session\\AddExtensionToIncompleteFiles=${keepsUnfinishedApart}`],
+      // Web seeds of tests are on loopback, and so are all torrents at once.
+      ...['Session\\SSRFMitigation=false', 'Session\\QueueingSystemEnabled=false'],
     ];
     const config = `[LegalNotice]\nAccepted=true\n\n[BitTorrent]\n${session.join('\n')}\n\n[Preferences]\n${preferences.join('\n')}\n`;
     await writeFile(join(dir.path, 'qBittorrent', 'config', 'qBittorrent.conf'), config);
@@ -129,6 +144,7 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
       username,
       password,
       downloadDir: join(dir.path, 'downloads'),
+      unfinishedDir: join(dir.path, 'unfinished'),
       peerPort,
       async stop() {
         await running.stop();
@@ -139,7 +155,7 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
 }
 
 /** transmission-daemon with a user and a password. */
-export async function startTransmission(): Promise<DownloadTool | Missing> {
+export async function startTransmission({ keepsUnfinishedApart = false }: TorrentClientOptions = {}): Promise<DownloadTool | Missing> {
   const program = await ensureCommand('transmission-daemon', 'transmission-daemon');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('transmission');
@@ -159,6 +175,10 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       'bind-address-ipv4': '127.0.0.1',
       'peer-port': peerPort,
       'download-dir': join(dir.path, 'downloads'),
+      'incomplete-dir': join(dir.path, 'unfinished'),
+      'incomplete-dir-enabled': keepsUnfinishedApart,
+      // Torrents of tests come all at once.
+      'download-queue-enabled': false,
       'dht-enabled': false,
       'pex-enabled': false,
       'lpd-enabled': false,
@@ -185,6 +205,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       username,
       password,
       downloadDir: join(dir.path, 'downloads'),
+      unfinishedDir: join(dir.path, 'unfinished'),
       peerPort,
       async stop() {
         await running.stop();

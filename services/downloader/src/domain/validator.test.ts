@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { isSameState } from './validator.ts';
+import { isSameState, provesSame } from './validator.ts';
 
+const WEAK = 'W/"one"';
 const NONE = { etag: '', lastModified: '' };
 const [ETAG, DATE] = [
   { etag: '"one"', lastModified: '' },
@@ -8,7 +9,8 @@ const [ETAG, DATE] = [
 ];
 
 it.each([
-  ['the same ETag, weak or not', ETAG, { ...ETAG, etag: 'W/"one"' }, true],
+  ['the same ETag, weak or not', ETAG, { ...ETAG, etag: WEAK }, true],
+  ['the same weak ETag and another date', { etag: WEAK, lastModified: 'x' }, { etag: WEAK, lastModified: 'y' }, false],
   ['another ETag, whatever the date', { ...DATE, ...ETAG, lastModified: 'x' }, { etag: '"two"', lastModified: 'x' }, false],
   ['the same ETag, whatever the date', { ...ETAG, lastModified: 'x' }, { ...ETAG, lastModified: 'y' }, true],
   ['the same date', DATE, DATE, true],
@@ -20,4 +22,18 @@ it.each([
   ['one that said nothing', NONE, DATE, true],
 ])('%s', (_title, before, now, isSame) => {
   expect(isSameState(before, now)).toBe(isSame);
+});
+
+it.each([
+  ['the same ETag', ETAG, ETAG, true],
+  ['the same ETag, whatever the date', { ...ETAG, lastModified: 'x' }, { ...ETAG, lastModified: 'y' }, true],
+  ['the same date', DATE, DATE, true],
+  ['the same weak ETag and date', { ...DATE, etag: WEAK }, { ...DATE, etag: WEAK }, true],
+  ['another weak ETag, whatever the date', { ...DATE, etag: WEAK }, { ...DATE, etag: 'W/"two"' }, false],
+  ['the same weak ETag', { ...ETAG, etag: WEAK }, { ...ETAG, etag: WEAK }, false],
+  ['the same ETag, weak by now', ETAG, { ...ETAG, etag: WEAK }, false],
+  ['an answer that says nothing', ETAG, NONE, false],
+  ['nothing at all', NONE, NONE, false],
+])('proves that bytes are the same: %s', (_title, before, now, isProof) => {
+  expect(provesSame(before, now)).toBe(isProof);
 });

@@ -6,13 +6,43 @@ export interface Validator {
 
 /** Whether two answers are about one state: by what both say, or because one says nothing. Where each says something else, nothing tells that they are. */
 export function isSameState(before: Validator, now: Validator): boolean {
-  if (before.etag !== '' && now.etag !== '') return plainTag(before.etag) === plainTag(now.etag);
-  if (before.lastModified !== '' && now.lastModified !== '') return before.lastModified === now.lastModified;
-  return !isKnown(before) || !isKnown(now);
+  if (haveOtherTags(before, now)) return false;
+  if (haveDates(before, now)) return provesSame(before, now);
+  return haveTags(before, now) || !isKnown(before) || !isKnown(now);
 }
 
-/** Whether a server said anything by which a state is known. */
-export function isKnown({ etag, lastModified }: Validator): boolean {
+/**
+ * Whether two answers are about the very same bytes, as far as HTTP tells. Equal ETags of which one is weak say that the contents mean the same, not that they
+ * are the same (RFC 9110 section 8.8.1): then the dates tell.
+ */
+export function provesSame(before: Validator, now: Validator): boolean {
+  if (isStrong(before.etag) && isStrong(now.etag)) return before.etag === now.etag;
+  return !haveOtherTags(before, now) && haveDates(before, now) && before.lastModified === now.lastModified;
+}
+
+/** Whether a change of the file would be noticed: a weak ETag alone may stay while bytes change. */
+export function tellsChanges({ etag, lastModified }: Validator): boolean {
+  return isStrong(etag) || lastModified !== '';
+}
+
+/** Whether this ETag stands for the very bytes, and may be sent as If-Range. */
+export function isStrong(etag: string): boolean {
+  return etag !== '' && !etag.startsWith('W/');
+}
+
+function haveTags(before: Validator, now: Validator): boolean {
+  return before.etag !== '' && now.etag !== '';
+}
+
+function haveOtherTags(before: Validator, now: Validator): boolean {
+  return haveTags(before, now) && plainTag(before.etag) !== plainTag(now.etag);
+}
+
+function haveDates(before: Validator, now: Validator): boolean {
+  return before.lastModified !== '' && now.lastModified !== '';
+}
+
+function isKnown({ etag, lastModified }: Validator): boolean {
   return etag !== '' || lastModified !== '';
 }
 

@@ -4,7 +4,7 @@ import type { EntryName } from '@wharf/paths';
 import type { Digests } from '../domain/digests.ts';
 import { chooseFileName } from '../domain/file-name.ts';
 import { PartMap, type SavedParts } from '../domain/part-map.ts';
-import { isKnown, isSameState } from '../domain/validator.ts';
+import { provesSame } from '../domain/validator.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type FetchNetwork, openSource, type Source } from './source.ts';
 import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
@@ -194,7 +194,7 @@ async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetc
   if (saved) {
     const draft = await destination.resume(saved.draftId);
     const { parts } = saved;
-    const isSame = parts && isKnown(parts.validator) && isKnown(validator) && isSameState(parts.validator, validator);
+    const isSame = parts && provesSame(parts.validator, validator);
     if (draft && isSame && source.hasRanges && parts.sizeBytes === sizeBytes) return { draft, name: saved.name, parts };
     await draft?.abort();
   }

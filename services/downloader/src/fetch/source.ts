@@ -2,7 +2,7 @@ import type { Answer, EgressPolicy, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type Digests, readDigests } from '../domain/digests.ts';
 import { MAX_FILE_BYTES } from '../domain/part-map.ts';
-import { isSameState, type Validator } from '../domain/validator.ts';
+import { isSameState, isStrong, provesSame, tellsChanges, type Validator } from '../domain/validator.ts';
 
 /** A remote file whose first answer is open. */
 export interface Source {
@@ -10,7 +10,7 @@ export interface Source {
   readonly url: URL;
   /** At most MAX_FILE_BYTES. Undefined when the server does not say, and for a body that is decoded on the way. */
   readonly sizeBytes: number | undefined;
-  /** Whether any part of it can be asked for. */
+  /** Whether any part of it can be asked for, and a change of the file in between would be noticed. */
   readonly hasRanges: boolean;
   readonly validator: Validator;
   readonly disposition: string | undefined;
@@ -74,11 +74,12 @@ export async function openSource(network: FetchNetwork, url: URL, wantsRanges: b
     return openSource(network, url, false, signal);
   }
   const encoding = encodingOf(response);
+  const validator = validatorOf(response);
   return {
     url: answer.url,
     sizeBytes: encoding === '' ? announced : undefined,
-    hasRanges: encoding === '' && range !== undefined,
-    validator: validatorOf(response),
+    hasRanges: encoding === '' && range !== undefined && tellsChanges(validator) && !isJustWritten(validator, headers.date),
+    validator,
     disposition: headers['content-disposition'],
     digests: encoding === '' ? readDigests(headers, range === undefined || range.total === length) : {},
     encoding,
@@ -100,14 +101,15 @@ export async function openRange(
   signal: AbortSignal,
 ): Promise<Answer> {
   const { etag } = source.validator;
-  const ifRange: Record<string, string> = etag !== '' && !etag.startsWith('W/') ? { 'If-Range': etag } : {};
+  const ifRange: Record<string, string> = isStrong(etag) ? { 'If-Range': etag } : {};
   const headers = { Range: `bytes=${start}-${end}`, ...ifRange };
   const { response, url } = await request(network, source.url, headers, signal, new Set([416]), true);
   const changed = () => new AppError('STALE_VERSION', SOURCE_CHANGED);
   try {
     const status = response.statusCode ?? 0;
     if (status !== 200 && status !== 206 && status !== 416) throw refusedStatus(status, url);
-    if (status !== 416 && !isSameState(source.validator, validatorOf(response))) throw changed();
+    const now = validatorOf(response);
+    if (status !== 416 && !isSameState(source.validator, now)) throw changed();
     const range = readContentRange(response);
     if (range?.total !== undefined && range.total !== source.sizeBytes) throw changed();
     if (status === 416) throw changed();
@@ -116,6 +118,9 @@ export async function openRange(
     if (status === 200 && Number.isFinite(length) && length !== source.sizeBytes) throw changed();
     if (status === 200 || encodingOf(response) !== '' || range?.start !== start || range.end > end)
       throw new AppError('RANGE_NOT_SATISFIABLE', `${url.host} answers with another range than was asked for`);
+    // With If-Range the server has compared by itself, and need not say it again.
+    if (!isStrong(etag) && !provesSame(source.validator, now))
+      throw new AppError('RANGE_NOT_SATISFIABLE', `${url.host} does not say of which state of the file its range is`);
     return response;
   } catch (error) {
     response.destroy();
@@ -189,6 +194,14 @@ function readContentRange(response: Answer): { start: number; end: number; total
 
 function validatorOf(response: Answer): Validator {
   return { etag: response.headers.etag ?? '', lastModified: response.headers['last-modified'] ?? '' };
+}
+
+/** In this time a file may change once more and keep its date, in milliseconds (RFC 9110 section 8.8.2.2). */
+const DATE_STEP_MS = 1_000;
+
+/** Whether a file is known by a date alone that says nothing yet. Some servers say the moment of each answer. */
+function isJustWritten({ etag, lastModified }: Validator, date: string | undefined): boolean {
+  return !isStrong(etag) && Date.parse(date ?? '') - Date.parse(lastModified) < DATE_STEP_MS;
 }
 
 /** @throws AppError FAILED_PRECONDITION for an encoding that we cannot undo */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -39,11 +39,16 @@ async function follow(
     userId?: number;
     progress?: (progress: TaskProgress) => void;
     assertLease?: () => Promise<void>;
+    /** Of those that it is complete: after so many its files are in their folder. */
+    absentLooks?: number;
+    taskId?: string;
   } = {},
 ) {
   const asked: string[] = [];
   const counted: number[] = [];
   let looks = 0;
+  let absentLooks = options.absentLooks ?? 0;
+  const folder = toolFolder(dir.path, 'aria2', options.taskId ?? 'task');
   const tool: ExternalTool = {
     name: 'aria2',
     kinds: new Set(['magnet', 'torrent'] as const),
@@ -55,12 +60,17 @@ async function follow(
     async find() {
       asked.push('find');
       looks += 1;
-      return answer(looks);
+      const status = answer(looks);
+      if (status?.state === 'complete' && absentLooks-- === 0) {
+        await folder.make();
+        await writeFile(join(folder.path, 'film'), '');
+      }
+      return status;
     },
     pause: async () => {},
     resume: options.resume ?? (async () => {}),
-    async remove() {
-      asked.push('remove');
+    async remove(_id, _directory, _signal, deletesFiles) {
+      asked.push(deletesFiles ? 'remove with files' : 'remove');
       await options.remove?.();
     },
     removeFrom: async () => {},
@@ -88,9 +98,7 @@ async function follow(
     progress: options.progress ?? (() => {}),
     assertLease: options.assertLease ?? (async () => {}),
   };
-  const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
-    (error: Error) => error.message,
-  );
+  const ended = await followTool(context, run, tool, folder, options.known ?? '', async () => {}).catch((error: Error) => error.message);
   return { asked, ended, counted };
 }
 
@@ -131,15 +139,24 @@ it('one that takes of the reserve of the disk is ended, and what it brought goes
     throw new AppError('QUOTA_EXCEEDED', 'no room');
   };
   const { asked, ended } = await follow(() => ACTIVE, { keepReserve });
-  expect(asked.slice(-3)).toEqual(['pause', 'find', 'remove']);
+  expect(asked.slice(-3)).toEqual(['pause', 'find', 'remove with files']);
   expect(ended).toBe('no room');
   await expect(readdir(join(dir.path, 'aria2', 'task'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
+it('one whose files its tool still moves to their folder is looked at again, and given up where they do not come', async () => {
+  const complete: ToolStatus = { ...ACTIVE, state: 'complete' };
+  const moving = await follow(() => complete, { absentLooks: 5 });
+  expect([moving.ended, moving.asked.filter((each) => each === 'find')]).toEqual(['id', Array(6).fill('find')]);
+  const { ended, asked } = await follow(() => complete, { absentLooks: Number.POSITIVE_INFINITY, taskId: 'other' });
+  expect(ended).toBe('aria2 has finished, but its files are not in the folder that Wharf reads');
+  expect([asked.filter((each) => each === 'find').length, asked.includes('remove')]).toEqual([61, false]);
+});
+
 it('who has lost a download, and was not told yet, leaves what it brought to whoever has it by then', async () => {
   const assertLease = () => Promise.reject(new AppError('CANCELLED', 'another worker has this task'));
-  const { ended } = await follow(() => ACTIVE, { keepReserve: (giveUp) => giveUp(), assertLease });
-  expect(ended).toBe('another worker has this task');
+  const { ended, asked } = await follow(() => ACTIVE, { keepReserve: (giveUp) => giveUp(), assertLease });
+  expect([ended, asked.includes('remove with files')]).toEqual(['another worker has this task', false]);
   expect(await readdir(join(dir.path, 'aria2', 'task'))).toEqual([]);
 });
 

@@ -7,8 +7,8 @@ import type { DownloadInput } from '../domain/download-input.ts';
 import type { KeepReserve } from '../fetch/disk-reserve.ts';
 import type { FetchNetwork } from '../fetch/source.ts';
 import { isPassing } from '../fetch/transfer.ts';
-import type { ExternalTool } from '../tools/external-tool.ts';
-import type { ToolFolder } from '../tools/tool-folder.ts';
+import { type ExternalTool, takeOut } from '../tools/external-tool.ts';
+import { resultsIn, type ToolFolder } from '../tools/tool-folder.ts';
 import { isOfDescription, vetSource } from '../tools/vet-source.ts';
 
 const POLL_MS = 1_000;
@@ -20,6 +20,8 @@ const MAX_LOSSES = 5;
 const MAX_FAILURES = 5;
 /** A download that its tool shows as paused so many times in a row, and that it was told to resume each time, is given up. */
 const MAX_PAUSED = 60;
+/** A tool that says that it has finished is looked at so many times until its files are there: it may move them from where it keeps what is not complete. */
+const MAX_ABSENT = 60;
 
 /**
  * Torrent files and metalinks that this process has in memory at a time: one of 10 MiB takes another 28 of the heap when it is handed over. A user has all
@@ -38,7 +40,7 @@ export interface FollowContext {
 
 type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
 
-/** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
+/** Follows the download until the tool has all of it, and its files are in their folder. @returns the id by which the tool knows it at the end */
 export async function followTool(
   context: FollowContext,
   run: FollowedRun,
@@ -54,6 +56,7 @@ export async function followTool(
   const successors = countTo(MAX_SUCCESSORS, `${tool.name} hands the download on and on`);
   const losses = countTo(MAX_LOSSES, `${tool.name} loses the download again and again`);
   let pausedLooks = 0;
+  let absentLooks = 0;
   for (let failures = 0; ; await pause(POLL_MS, undefined, { signal: run.signal })) {
     run.signal.throwIfAborted();
     try {
@@ -94,11 +97,16 @@ export async function followTool(
         status: ownText(`[${tool.name}]: ${status.detail.slice(0, 200)}`),
         phase: 'fetching',
       });
-      if (status.state === 'complete') return toolId;
+      if (status.state === 'complete') {
+        if ((await resultsIn(folder)).length > 0) return toolId;
+        absentLooks += 1;
+        if (absentLooks > MAX_ABSENT) throw notInFolder(tool.name);
+      }
       if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
       const giveUp = async () => {
-        await tool.remove(toolId, folder.path, run.signal);
-        // Another attempt may have the folder by now.
+        // Another attempt may have it by now, and once more when the tool has taken its time.
+        await run.assertLease();
+        await takeOut(tool, toolId, folder.path, run.signal);
         await run.assertLease();
         await folder.remove();
       };
@@ -114,6 +122,10 @@ export async function followTool(
       if (!isPassing(error) || failures > MAX_FAILURES) throw error;
     }
   }
+}
+
+export function notInFolder(tool: string): AppError {
+  return new AppError('FAILED_PRECONDITION', `${tool} has finished, but its files are not in the folder that Wharf reads`);
 }
 
 /** @returns counts one more. @throws AppError FAILED_PRECONDITION with this text beyond so many */

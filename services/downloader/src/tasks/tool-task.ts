@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { isMissing } from '@wharf/held-folders';
 import { MAX_SEED_MINUTES } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
 import { postponed, type TaskCreator, type TaskRun } from '@wharf/task-engine';
@@ -8,10 +7,10 @@ import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ExternalTool, takeOut } from '../tools/external-tool.ts';
-import { foldersOf, isSameFolder, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
+import { foldersOf, isSameFolder, resultsIn, type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { Tools } from '../tools/tools.ts';
 import type { WorkingTools } from '../tools/working-tools.ts';
-import { type FollowContext, followTool } from './follow-tool.ts';
+import { type FollowContext, followTool, notInFolder } from './follow-tool.ts';
 import type { TransferInput } from './transfer-run.ts';
 
 /** The checkpoint of a tool's download. */
@@ -79,8 +78,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   ): Promise<void> => {
     const results = (await Promise.all(folders.map(resultsIn))).flat();
     if (results.length === 0 && isAgain) return;
-    if (results.length === 0)
-      throw new AppError('FAILED_PRECONDITION', `${run.input.tool} has finished, but its files are not in the folder that Wharf reads`);
+    if (results.length === 0) throw notInFolder(run.input.tool);
     if (isAgain) await run.assertLease();
     else await save();
     const { directory, mountPath, innerPath, deletePolicy, tool } = run.input;
@@ -144,6 +142,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       if (!saved) return folder.removeEmpty();
       if (saved.isHandedOver) await seeds.endNow(run.id, new Date(kit.clock()));
       else {
+        // Else another attempt may have it by now.
+        await run.assertLease();
         try {
           const signal = AbortSignal.any([run.signal, AbortSignal.timeout(endMs)]);
           await takeOut(await tools.get(tool), saved.toolId, folder.path, signal);
@@ -158,7 +158,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
           });
         }
       }
-      // Else another attempt may have the folder by now.
+      // Its tool may have taken its time.
       await run.assertLease();
       for (const each of all) await each.remove();
       // Tried again it would look for what has gone, or take it for what was transferred.
@@ -181,13 +181,6 @@ async function withinRoot(
   await folder.remove();
   return { toolId: '', isFinished: false, isHandedOver: false, round: saved.round };
 }
-
-/** What is in a folder that may be gone. */
-const resultsIn = (folder: ToolFolder): Promise<string[]> =>
-  folder.list().catch((error) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
 
 /** What a tool has fetched is not thrown away because its password is changed there first, and then here. @returns that the download waits, or the error */
 function unlessLetIn(error: unknown, tool: string): unknown {

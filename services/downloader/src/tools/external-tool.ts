@@ -45,14 +45,17 @@ export interface ExternalTool {
   find(id: string, directory: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
   pause(id: string, signal: AbortSignal): Promise<void>;
   resume(id: string, signal: AbortSignal): Promise<void>;
-  /** Forgets it; files stay. One that is not there, or in another folder than this one of ours, is success. */
-  remove(id: string, directory: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Forgets it. One that is not there, or in another folder than this one of ours, is success.
+   * @param deletesFiles of what is given up: a tool may keep what is not complete in a folder of its own, where nobody else would remove it. Else files stay.
+   */
+  remove(id: string, directory: string, signal: AbortSignal, deletesFiles?: boolean): Promise<void>;
   /** The same of whatever downloads into a folder of ours: of an `add` whose id nobody heard. It may have been told a moment ago. */
-  removeFrom(directory: string, signal: AbortSignal): Promise<void>;
+  removeFrom(directory: string, signal: AbortSignal, deletesFiles?: boolean): Promise<void>;
   version(signal: AbortSignal): Promise<string>;
 }
 
-/** Takes a download out of its tool. @param id empty: nobody heard it */
+/** Takes a download that is given up out of its tool, with what it has there. @param id empty: nobody heard it */
 export async function takeOut(tool: ExternalTool, id: string, directory: string, signal: AbortSignal): Promise<void> {
-  await (id === '' ? tool.removeFrom(directory, signal) : tool.remove(id, directory, signal));
+  await (id === '' ? tool.removeFrom(directory, signal, true) : tool.remove(id, directory, signal, true));
 }

@@ -43,15 +43,15 @@ it('ends with the torrent that it asks for, however many of a tool that is away 
 });
 
 it.each([
-  ['goes with all of its folder when the tool is back', true],
-  ['keeps its folder where it is tried again meanwhile', false],
+  ['goes with all of its folder, and what its tool has of it, when the tool is back', true],
+  ['keeps both where it is tried again meanwhile', false],
 ])('a download that was given up %s', async (_, isThere) => {
   const dir = await makeTempDir('seed-keeper');
   onTestFinished(() => dir.remove());
   const folder = join(dir.path, 'aria2', 'task');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'half'), 'a half');
-  const removed: string[] = [];
+  const removed: [string, boolean][] = [];
   const due = [{ _id: 'task', tool: 'aria2', tool_id: '', remove_at: null, left_files: [], is_given_up: true }];
   const { promise: isEnded, resolve: tellEnded } = Promise.withResolvers<void>();
   const seeds = {
@@ -68,14 +68,41 @@ it.each([
       return true;
     },
   } as unknown as SeedStore;
-  const tools = { get: async () => ({ removeFrom: async (place: string) => void removed.push(place) }) } as unknown as Tools;
+  const tools = {
+    get: async () => ({
+      version: async () => '',
+      removeFrom: async (place: string, _signal: AbortSignal, deletesFiles: boolean) => void removed.push([place, deletesFiles]),
+    }),
+  } as unknown as Tools;
   const keeper = createSeedKeeper({ seeds, tools, toolsDir: dir.path, clock: Date.now, logger: pino({ enabled: false }) });
   keeper.start();
   vi.advanceTimersByTime(5_000);
   await isEnded;
   await keeper.stop();
-  expect(removed).toEqual([folder]);
+  expect(removed).toEqual(isThere ? [[folder, true]] : []);
   expect(await readdir(join(dir.path, 'aria2'))).toEqual(isThere ? [] : ['task']);
+});
+
+it('a download that was given up is all there for whoever tries it again while its tool is away', async () => {
+  const { promise: isPostponed, resolve } = Promise.withResolvers<void>();
+  const due = [{ _id: 'task', tool: 'aria2', tool_id: '', remove_at: null, left_files: [], is_given_up: true }];
+  const nobodyAsks = vi.fn();
+  const seeds = {
+    async takeDue(tool: string) {
+      if (tool === 'aria2' && due.length === 0) resolve();
+      return tool === 'aria2' ? due.pop() : undefined;
+    },
+    beginRemoval: nobodyAsks,
+    end: nobodyAsks,
+  } as unknown as SeedStore;
+  const away = () => Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'away'));
+  const tools = { get: async () => ({ version: away, removeFrom: away }) } as unknown as Tools;
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir: '/tools', clock: Date.now, logger: pino({ enabled: false }) });
+  keeper.start();
+  vi.advanceTimersByTime(5_000);
+  await isPostponed;
+  await keeper.stop();
+  expect(nobodyAsks).not.toHaveBeenCalled();
 });
 
 it('a torrent is taken out where its tool got it, though WHARF_TOOLS_DIR is another one by now, and its files go in both', async () => {
@@ -185,7 +212,7 @@ it('a tool that answers slowly holds up neither those of another one nor the end
     end: async ({ _id }: { _id: string }) => void tellEnded(_id),
   } as unknown as SeedStore;
   const never = new Promise<void>(() => undefined);
-  const tools = { get: async (tool: string) => ({ remove: () => (tool === 'aria2' ? never : undefined) }) } as unknown as Tools;
+  const tools = { get: async (tool: string) => ({ remove: async () => (tool === 'aria2' ? never : undefined) }) } as unknown as Tools;
   const keeper = createSeedKeeper({ seeds, tools, toolsDir: '/tools', clock: Date.now, logger: pino({ enabled: false }) });
   keeper.start();
   vi.advanceTimersByTime(5_000);

@@ -65,10 +65,17 @@ export function createSeedKeeper(options: {
         }
         const { folder, all } = foldersOf(seed.tools_dir, toolsDir, seed.tool, seed._id);
         // It is due again where this process ends meanwhile.
-        await unlessAborted(stopped.signal, takeOut(tool, seed.tool_id, folder.path, stopped.signal));
+        const untilStopped = (answer: Promise<unknown>) => unlessAborted(stopped.signal, answer);
+        if (seed.is_given_up) {
+          // While the tool is away whoever tries it again has all of it back.
+          await untilStopped(tool.version(stopped.signal));
+          await endGivenUp(seeds, seed, all, () => untilStopped(takeOut(tool, seed.tool_id, folder.path, stopped.signal)));
+          continue;
+        }
+        await untilStopped(tool.remove(seed.tool_id, folder.path, stopped.signal));
         if (!(await seeds.isAsTaken(seed))) continue;
         for (const each of all) for (const name of seed.left_files) await each.removeResult(name);
-        await (seed.is_given_up ? endGivenUp(seeds, seed, all) : seeds.end(seed));
+        await seeds.end(seed);
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');
       }
@@ -94,9 +101,15 @@ export function createSeedKeeper(options: {
   };
 }
 
-/** Removes what is left of a download. Whoever tries it again meanwhile has its folder, or waits until that is gone. */
-async function endGivenUp(seeds: SeedStore, seed: SeedRecord, folders: readonly ToolFolder[]): Promise<void> {
+/** Removes what is left of a download. Whoever has tried it again has what is in its tool and its folder, or waits until that is gone. */
+async function endGivenUp(
+  seeds: SeedStore,
+  seed: SeedRecord,
+  folders: readonly ToolFolder[],
+  takeOutOfTool: () => Promise<unknown>,
+): Promise<void> {
   if (!(await seeds.beginRemoval(seed))) return;
+  await takeOutOfTool();
   try {
     for (const folder of folders) await folder.remove();
   } finally {

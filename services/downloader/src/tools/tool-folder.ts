@@ -176,6 +176,13 @@ function withoutControlFiles(names: readonly string[]): string[] {
   return results.length > 0 ? results : [...names];
 }
 
+/** The names directly in a folder that may be gone, as {@link ToolFolder.list}. */
+export const resultsIn = (folder: ToolFolder): Promise<string[]> =>
+  folder.list().catch((error) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+
 /** So much longer than ours a tool may write the path of a folder: some put slashes at the end. */
 const OTHERWISE_WRITTEN = 64;
 

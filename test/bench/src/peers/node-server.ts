@@ -57,12 +57,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const folder = /^looks\/(\w+)$/.exec(name)?.[1];
   if (folder !== undefined) return void response.end(`entries: ${lookAtAll(join(filesDir, folder))}`);
   const path = join(filesDir, name);
-  const { size } = await stat(path);
+  const { size, mtimeMs } = await stat(path);
   const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
   const start = Number(range?.[1] ?? 0);
   const end = Math.min(Number(range?.[2] || size), size - 1);
   response.writeHead(range ? 206 : 200, {
     'Accept-Ranges': 'bytes',
+    // Without it nobody could tell that parts are of one file.
+    ETag: `"${size}-${mtimeMs}"`,
     'Content-Type': 'application/octet-stream',
     'Content-Length': end - start + 1,
     ...(range ? { 'Content-Range': `bytes ${start}-${end}/${size}` } : {}),

@@ -115,11 +115,11 @@ export function createQbittorrentTool(
     },
     pause: (id, signal) => callOne(client, NAMES_OF.pause, id, signal),
     resume: (id, signal) => callOne(client, NAMES_OF.resume, id, signal),
-    async remove(id, directory, signal) {
+    async remove(id, directory, signal, deletesFiles = false) {
       const torrent = await find(id, directory, signal);
-      if (torrent) await remove(client, [torrent.hash], signal);
+      if (torrent) await remove(client, [torrent.hash], signal, deletesFiles);
     },
-    async removeFrom(directory, signal) {
+    async removeFrom(directory, signal, deletesFiles = false) {
       for (let look = 0; look < LEFT_LOOKS; look++) {
         if (look > 0) await pause(LOOK_MS);
         const left = (await list(OURS, signal)).filter((torrent) => isSameFolder(torrent.save_path, directory));
@@ -128,6 +128,7 @@ export function createQbittorrentTool(
             client,
             left.map(({ hash }) => hash),
             signal,
+            deletesFiles,
           );
       }
     },
@@ -150,9 +151,8 @@ async function callOne(
   }
 }
 
-/** Files stay. */
-async function remove(client: QbittorrentClient, hashes: readonly string[], signal: AbortSignal): Promise<void> {
-  await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: 'false' }, { signal });
+async function remove(client: QbittorrentClient, hashes: readonly string[], signal: AbortSignal, deletesFiles: boolean): Promise<void> {
+  await client.post('torrents/delete', { hashes: hashes.join('|'), deleteFiles: String(deletesFiles) }, { signal });
 }
 
 /** By which it may be known, each of forty digits. */

@@ -43,6 +43,38 @@ it('what is left of a torrent whose adding was broken off is taken out, and noth
   expect(called.map(([method]) => method)).toEqual(['torrent-get', 'torrent-remove', 'torrent-get']);
 });
 
+const HASH = 'a'.repeat(40);
+const DOWNLOADING = { status: 4, isFinished: false, haveValid: 0, sizeWhenDone: 9, leftUntilDone: 9, metadataPercentComplete: 1, error: 0 };
+const HAS_ALL = { ...DOWNLOADING, haveValid: 9, leftUntilDone: 0 };
+
+it.each([
+  ['it downloads', DOWNLOADING, 'active'],
+  ['all bytes came, and it is to look at them and to move the files', HAS_ALL, 'active'],
+  ['it looks at them', { ...HAS_ALL, status: 2 }, 'active'],
+  ['it was stopped before that', { ...HAS_ALL, status: 0 }, 'paused'],
+  ['it waits to seed', { ...HAS_ALL, status: 5 }, 'complete'],
+  ['it seeds', { ...HAS_ALL, status: 6 }, 'complete'],
+  ['it has seeded long enough', { ...HAS_ALL, status: 0, isFinished: true }, 'complete'],
+  ['it is a link that has no metadata yet', { ...HAS_ALL, status: 6, metadataPercentComplete: 0 }, 'active'],
+  ['it could not move the files', { ...HAS_ALL, status: 6, error: 3 }, 'failed'],
+])('of a torrent: %s', async (_what, numbers, state) => {
+  const tool = toolOf({ torrents: [{ hashString: HASH, downloadDir: '/d', errorString: '', ...numbers }] });
+  expect(await tool.find(HASH, '/d', signal)).toMatchObject({ state });
+});
+
+it('what is given up goes with its files, which may be where Transmission keeps what is not complete', async () => {
+  const called: unknown[] = [];
+  const call = async (method: string, asked?: unknown) => {
+    if (method === 'torrent-remove') called.push(asked);
+    return { torrents: [{ hashString: HASH, downloadDir: '/d', errorString: '', ...HAS_ALL }] };
+  };
+  const tool = createTransmissionTool({ call, version: async () => '4.0' });
+  await tool.remove(HASH, '/d', signal, true);
+  await tool.removeFrom('/d', signal, true);
+  await tool.remove(HASH, '/d', signal);
+  expect(called).toEqual([true, true, false].map((deletes) => ({ ids: [HASH], 'delete-local-data': deletes })));
+});
+
 it('a torrent that another download has there by now is not found, and stays', async () => {
   const hashString = 'a'.repeat(40);
   const numbers = { status: 4, haveValid: 0, sizeWhenDone: 1, leftUntilDone: 1, metadataPercentComplete: 1, error: 0 };

@@ -14,6 +14,7 @@ const FIELDS = [
   'sizeWhenDone',
   'leftUntilDone',
   'metadataPercentComplete',
+  'isFinished',
   'error',
   'errorString',
   'downloadDir',
@@ -27,6 +28,8 @@ const torrentShape = z.object({
   sizeWhenDone: z.number(),
   leftUntilDone: z.number(),
   metadataPercentComplete: z.number(),
+  /** It is stopped, as it has seeded for as long as it was to. */
+  isFinished: z.boolean().default(false),
   /** 3 is of this machine; 1 and 2 are what trackers say. */
   error: z.number(),
   errorString: z.string(),
@@ -38,12 +41,17 @@ const placesShape = z.object({ torrents: listOf(torrentShape.pick({ hashString: 
 /** SHA-1 as hexadecimal digits, of torrents of version 2 SHA-256: it is kept with the task, and sent with each question. */
 const addedShape = z.object({ hashString: z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/i) });
 const LOCAL_ERROR = 3;
+/**
+ * It waits to seed, or seeds. Nothing is left to it half a second before that, while its files lie in the incomplete-dir, and one that is stopped then stays so:
+ * only when Transmission has looked once more, and moved them, it counts as one that seeds (tr_torrentRecheckCompleteness, 3.00 and 4.0).
+ */
+const SEEDS = new Set([5, 6]);
 
 export function createTransmissionTool(client: TransmissionClient): ExternalTool {
   const get = async (id: string, signal: AbortSignal) =>
     understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, { signal })).torrents[0];
-  const remove = async (ids: string[], signal: AbortSignal) => {
-    await client.call('torrent-remove', { ids, 'delete-local-data': false }, { signal });
+  const remove = async (ids: string[], signal: AbortSignal, deletesFiles: boolean) => {
+    await client.call('torrent-remove', { ids, 'delete-local-data': deletesFiles }, { signal });
   };
   return {
     name: 'Transmission',
@@ -63,8 +71,8 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     async find(id, directory, signal) {
       const torrent = await get(id, signal);
       if (!torrent || !isSameFolder(torrent.downloadDir, directory)) return undefined;
-      const isComplete =
-        torrent.metadataPercentComplete === 1 && torrent.leftUntilDone === 0 && torrent.status !== 1 && torrent.status !== 2;
+      const hasSeeded = torrent.status === 0 && torrent.isFinished;
+      const isComplete = torrent.metadataPercentComplete === 1 && torrent.leftUntilDone === 0 && (SEEDS.has(torrent.status) || hasSeeded);
       const isFailed = torrent.error === LOCAL_ERROR;
       return {
         state: isFailed ? 'failed' : isComplete ? 'complete' : torrent.status === 0 ? 'paused' : 'active',
@@ -80,11 +88,11 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     async resume(id, signal) {
       await client.call('torrent-start', { ids: [id] }, { signal });
     },
-    async remove(id, directory, signal) {
+    async remove(id, directory, signal, deletesFiles = false) {
       const torrent = await get(id, signal);
-      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id], signal);
+      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id], signal, deletesFiles);
     },
-    async removeFrom(directory, signal) {
+    async removeFrom(directory, signal, deletesFiles = false) {
       const asked = { fields: ['hashString', 'downloadDir'] };
       const all = understood('Transmission', placesShape, await client.call('torrent-get', asked, { signal }));
       const left = all.torrents.filter(({ downloadDir }) => isSameFolder(downloadDir, directory));
@@ -93,6 +101,7 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
         await remove(
           left.map(({ hashString }) => hashString),
           signal,
+          deletesFiles,
         );
     },
     version: (signal) => client.version({ signal }),
