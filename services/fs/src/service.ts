@@ -65,8 +65,8 @@ import { createSharedTurns } from './store/place-turns.ts';
 import { createUploadStore } from './store/upload-store.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
-import { createPictureMaker } from './thumbnails/picture-maker.ts';
-import { createThumbnails } from './thumbnails/thumbnails.ts';
+import { createPictureMaker, type PictureMaker } from './thumbnails/picture-maker.ts';
+import { createThumbnails, type Thumbnails } from './thumbnails/thumbnails.ts';
 
 export interface FsOptions extends OwnAddresses {
   /** Every kind of storage that it knows. */
@@ -163,11 +163,7 @@ export function createFsService(
   };
   const changes = createChanges(folderCache, publish, mounts.shownAt, keeper);
   const pictures = createPictureMaker();
-  const thumbnails = createThumbnails({
-    maker: pictures,
-    defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
-    onError: (error) => logger.warn({ err: error }, 'a thumbnail could not be kept'),
-  });
+  const thumbnails = openThumbnails(pictures, dataDir, logger);
   const tasks = createFsTasks(kit, models, {
     configuration,
     changes,
@@ -242,6 +238,14 @@ export function createFsService(
       statuses.stop();
     },
   };
+}
+
+function openThumbnails(maker: PictureMaker, dataDir: string | undefined, logger: Logger): Thumbnails {
+  return createThumbnails({
+    maker,
+    defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
+    onError: (error) => logger.warn({ err: error }, 'a thumbnail could not be kept'),
+  });
 }
 
 function openSpool(folder: string, limitBytes: number, logger: Logger): DraftSpool | undefined {

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import { childPath, hasRoomFor, MOUNT_ROOT, type MountPath, parentPath, parseEntryName } from '@wharf/paths';
-import { storageError } from './storage-error.ts';
+import { beganElsewhere, placeMark } from './begun-removal.ts';
+import { isNotThere, storageError } from './storage-error.ts';
 import { isDoomedName, newDoomedName } from './temp-names.ts';
 
 /**
@@ -19,6 +20,17 @@ export function beginEach(
   return Promise.all(paths.map((path) => gate.run(() => begin(path)).catch((error: unknown) => AppError.from(toAppError(error)))));
 }
 
+/** Stands before the mark of where a folder lies that has such a name. */
+const BEFORE_MARK = ' ';
+
+/** A folder of a server, as who logs in there sees it. */
+export interface ServerFolder {
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly place: string;
+}
+
 /** Where a folder lies that was removed and goes piece by piece. */
 interface DoomedPlace {
   readonly path: MountPath;
@@ -30,10 +42,11 @@ interface DoomedPlace {
  * Gives a folder a name of ours, so that its own is free: right below the root, where no other folder takes it along; and where the server does not let it
  * go there (another file system, a root that nobody writes to), beside where it was.
  *
- * @param move gives it a free name. @param isRefusal whether a failure is the server's word
+ * @param root the folder of the server below which paths are. @param move gives it a free name. @param isRefusal whether a failure is the server's word
  * @returns what `remove` is to be given. @throws AppError UNSUPPORTED_OPERATION: the server lets it go nowhere
  */
 export async function giveDoomedName(
+  root: ServerFolder,
   folder: MountPath,
   move: (to: MountPath) => Promise<void>,
   isRefusal: (error: unknown) => boolean,
@@ -42,7 +55,7 @@ export async function giveDoomedName(
   for (const { path, begun } of doomedPlaces(folder)) {
     try {
       await move(path);
-      return begun;
+      return `${begun}${BEFORE_MARK}${markOf(root, path)}`;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       refusal = error;
@@ -51,12 +64,32 @@ export async function giveDoomedName(
   throw storageError('UNSUPPORTED_OPERATION', refusal);
 }
 
-/** Where a folder lies to which `giveDoomedName` gave a name. @throws AppError INVALID_ARGUMENT */
-export function doomedPlace(folder: MountPath, begun: string): MountPath {
-  const isInRoot = begun.startsWith('/');
-  const name = parseEntryName(isInRoot ? begun.slice(1) : begun);
-  if (!isDoomedName(name)) throw storageError('INVALID_ARGUMENT');
-  return childPath(isInRoot ? MOUNT_ROOT : parentPath(folder), name);
+/**
+ * Goes on with the removal of a folder to which `giveDoomedName` gave a name, which nothing else has. Where nothing has it, it is gone only if this is the place
+ * where it lay: of what an earlier version began that is not known.
+ *
+ * @throws AppError FAILED_PRECONDITION: it lies elsewhere; what `remove` says
+ */
+export async function removeDoomed(
+  root: ServerFolder,
+  folder: MountPath,
+  begun: string,
+  remove: (doomed: MountPath) => Promise<void>,
+): Promise<void> {
+  const [place = '', mark] = begun.split(BEFORE_MARK);
+  const isInRoot = place.startsWith('/');
+  const name = isInRoot ? place.slice(1) : place;
+  if (!isDoomedName(name)) throw beganElsewhere();
+  const doomed = childPath(isInRoot ? MOUNT_ROOT : parentPath(folder), parseEntryName(name));
+  try {
+    await remove(doomed);
+  } catch (error) {
+    throw mark !== undefined && mark !== markOf(root, doomed) && isNotThere(error) ? beganElsewhere(error) : error;
+  }
+}
+
+function markOf({ host, port, username, place }: ServerFolder, path: MountPath): string {
+  return placeMark(host, port, username, place, path);
 }
 
 function doomedPlaces(folder: MountPath): DoomedPlace[] {

@@ -110,7 +110,8 @@ export interface RemoveOptions extends CallOptions {
   readonly beforeStep?: ((removedEntries: number) => Promise<void>) | undefined;
   /**
    * What `beginRemoval` said of the path: only what was there then is removed, whatever has the name now. Where something that came since stays,
-   * STALE_VERSION in the end. Storages without `beginRemoval` are not given it.
+   * STALE_VERSION in the end. FAILED_PRECONDITION, and nothing goes, where it may have been said of another place (`begun-removal.ts`). Storages without
+   * `beginRemoval` are not given it.
    */
   readonly begun?: string | undefined;
   /**

@@ -184,6 +184,18 @@ describe('a removal in a store of objects', () => {
 });
 
 describe('a task that removes', () => {
+  it.each([
+    ['another one of its kind', OBJECTS],
+    ['one of another kind', { mount_path: '/o' }],
+  ])('takes nothing where its storage shows other files by then: %s', async (_what, storage) => {
+    const { input } = await openLarge();
+    const other = await openTree({ storages: [storage] });
+    await other.put('/o/large/file', '');
+    const [code, text] = await refusalOf(runRemoval(other.operation(), input));
+    expect([code, text]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/another place than that in which this removal began/)]);
+    expect(await other.everything('/o')).toEqual(['/o/large/file']);
+  });
+
   const input: RemovalInput = { folder: '/o', storage: 1, names: ['x', 'large', 'y'] };
   const setUp = async (options: Parameters<typeof openTree>[0] = {}) => {
     const memory = await openObjects(options);

@@ -101,6 +101,9 @@ describe.runIf(isAvailable('sshd', server))('OpenSSH without its extensions for 
     await driver.write(mpath('/own/d/new'), bytesOf('new'), { overwrite: false });
     await driver.remove(mpath('/own/d'), { recursive: true, begun: String(begun) });
     expect((await readdir(own, { recursive: true })).sort()).toEqual(['d', 'd/new', 'g']);
+    // Where it lay elsewhere nobody can say that it is gone.
+    const inside = await openSftp({ ...itemsOf(server), root_folder_path: join(server.rootPath, 'own') });
+    expect((await refusalOf(inside.remove(mpath('/d'), { recursive: true, begun: String(begun) })))[0]).toBe('FAILED_PRECONDITION');
     // Where it may lie nowhere it is as it was.
     await closeToOthers(own);
     expect((await driver.beginRemoval([mpath('/own/d')]))[0]).toMatchObject({ code: 'UNSUPPORTED_OPERATION' });

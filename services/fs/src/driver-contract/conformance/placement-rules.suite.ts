@@ -156,6 +156,19 @@ export function folderRules(rule: Rule): void {
       expect((await namesIn(driver, '/')).sort()).toEqual(['beside', 'file']);
     },
   );
+  rule('a removal that has begun takes nothing of another place', ['beginRemoval', 'write', 'remove'], async (driver) => {
+    for (const path of ['/d/a', '/e/a', '/f']) await put(driver, path, path);
+    const [begun] = await driver.beginRemoval([at('/d')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    const isElsewhere = (error: unknown) => {
+      if (!AppError.is(error, 'FAILED_PRECONDITION') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+    };
+    // Where the folder has lost its name it is found all the same, and not a second time.
+    for (const path of ['/e', '/f']) await driver.remove(at(path), { recursive: true, begun }).catch(isElsewhere);
+    for (const other of ['', 'another', '{"untilMs":8640000000000000,"spared":[]}', '["another"]'])
+      await refuses('FAILED_PRECONDITION', driver.remove(at('/e'), { recursive: true, begun: other }));
+    expect([await textOf(driver, '/e/a'), await textOf(driver, '/f')]).toEqual(['/e/a', '/f']);
+  });
   rule(
     'what removals begin with, and nothing comes after, goes whole',
     ['beginRemoval', 'write', 'makeDirectory', 'remove'],

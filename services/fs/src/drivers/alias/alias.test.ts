@@ -262,6 +262,24 @@ describe('alias: who takes a change', () => {
     expect(gone).toEqual(['/a begun', '/a begun']);
   });
 
+  it('a removal takes nothing of a storage that came in the place of the one in which it began', async () => {
+    const folders = new Map<string, StorageDriver>([['/b', new MemoryDriver()]]);
+    const open = async (hasObjects: boolean) => {
+      const inner = new MemoryDriver({ hasObjects });
+      await put(inner, '/doomed/file', 'x');
+      folders.set('/a', inner);
+      const openMount = async (path: string) => folders.get(path) ?? new MemoryDriver();
+      return all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('first') }), { openMount }));
+    };
+    const [begun] = await (await open(true)).beginRemoval([at('/doomed')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    for (const hasObjects of [true, false]) {
+      const driver = await open(hasObjects);
+      await refuses('FAILED_PRECONDITION', driver.remove(at('/doomed'), { recursive: true, begun }));
+      expect(await textOf(driver, '/doomed/file')).toBe('x');
+    }
+  });
+
   it('the folder with the most space, and none that is known to have too little', async () => {
     const { folder, open } = createFolders();
     const spaces = { '/a': 10, '/b': 1_000 };

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { z } from 'zod';
+import { beganElsewhere, readBegun } from '../../driver-contract/begun-removal.ts';
 import { type CallOptions, type RemoveOptions, supports } from '../../driver-contract/storage-driver.ts';
 import { isNotThere } from '../../driver-contract/storage-error.ts';
 import { type Found, operationOf, type Place } from './place.ts';
@@ -48,13 +49,15 @@ export async function beginIn(
   return begun.map((own, index) => (own.length > 0 ? JSON.stringify(own) : failures[index]));
 }
 
-/** Goes on with a removal in each folder in which it has begun, and that is still shown. @throws AppError STALE_VERSION; what the first says that fails */
+/** Goes on with a removal in each folder in which it has begun, and that is still shown. @throws AppError STALE_VERSION | FAILED_PRECONDITION; what the first says that fails */
 export async function goOnRemoving(places: readonly Place[], path: MountPath, options: RemoveOptions, noted: string): Promise<void> {
   let stale: unknown;
   const nextSteps = countOn(options.beforeStep);
-  for (const [folder, begun] of begunShape.parse(JSON.parse(noted))) {
+  for (const [folder, begun] of readBegun(begunShape, noted)) {
     const driver = await places.find((place) => place.path === folder)?.driver();
-    if (driver === undefined || !supports(driver, 'beginRemoval')) continue;
+    if (driver === undefined) continue;
+    // Another storage is there by now.
+    if (!supports(driver, 'beginRemoval')) throw beganElsewhere();
     try {
       await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });
     } catch (error) {

@@ -13,6 +13,7 @@ import {
   pathSegments,
   ROOT_NAME,
 } from '@wharf/paths';
+import { beganElsewhere } from '../../driver-contract/begun-removal.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -176,6 +177,7 @@ class CryptDriver implements StorageDriver {
       return remove(known.path, { ...options, onlyIf: options.onlyIf && (this.#looks.get(options.onlyIf) ?? known.stored) });
     }
     const [kind, begun] = [options.begun.slice(0, 1), options.begun.slice(1)];
+    if (kind !== BEGUN_FILE && kind !== BEGUN_FOLDER) throw beganElsewhere();
     await remove(kind === BEGUN_FOLDER ? this.#folderPath(path) : this.#filePath(path), { ...options, begun });
   }
 

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createGate, createPace, ownText } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
-import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
+import { beginEach, giveDoomedName, removeDoomed, type ServerFolder } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Asked, type Call, Calls } from '../../driver-contract/calls.ts';
 import { asOneListing, type ListingRoom } from '../../driver-contract/listing-room.ts';
@@ -278,10 +278,15 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, afterWaiting, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
-    const doomed = begun === undefined ? path : doomedPlace(path, begun);
+    const { begun } = options;
+    if (begun === undefined) return this.#remove(path, options);
+    await removeDoomed(this.#serverFolder(), path, begun, (doomed) => this.#remove(doomed, options));
+  }
+
+  async #remove(doomed: MountPath, { signal, afterWaiting, recursive, beforeStep, onlyIf }: RemoveOptions): Promise<void> {
     const place = this.#root.place(doomed);
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const alone = <Result>(work: (session: FtpSession) => Promise<Result>) =>
@@ -345,7 +350,12 @@ export class FtpDriver implements StorageDriver {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     if (await this.#removeFile(session, path, call)) return undefined;
-    return giveDoomedName(path, (to) => moveOrThrow(session, this.#root.place(path), this.#root.place(to)), isRefusal);
+    return giveDoomedName(
+      this.#serverFolder(),
+      path,
+      (to) => moveOrThrow(session, this.#root.place(path), this.#root.place(to)),
+      isRefusal,
+    );
   }
 
   /** A link to a folder is removed as a file is: it is never followed. @returns false: it is a folder. @throws AppError ENTRY_NOT_FOUND */
@@ -360,6 +370,10 @@ export class FtpDriver implements StorageDriver {
     if (kind === undefined) throw storageError('ENTRY_NOT_FOUND', refusal);
     if (kind === 'file') throw refusal;
     return false;
+  }
+
+  #serverFolder(): ServerFolder {
+    return { ...this.#settings, place: this.#settings.rootPlace };
   }
 
   #names(session: FtpSession, call: Call): Names {

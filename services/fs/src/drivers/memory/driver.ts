@@ -1,5 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, sortNames } from '@wharf/paths';
+import { z } from 'zod';
+import { beganElsewhere, placeMark, readBegun } from '../../driver-contract/begun-removal.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { untilClosed } from '../../driver-contract/calls.ts';
 import { refusalOf } from '../../driver-contract/declared-names.ts';
@@ -71,12 +73,16 @@ type MemoryNode = MemoryFile | MemoryFolder;
 
 let latestOrder = 0;
 
+/** What is known of a removal that has begun: the latest order that it takes, and where it is. */
+const begunShape = z.tuple([z.number(), z.string()]);
+
 const READ_CHUNK_BYTES = 64 * 1024;
 
 /** A whole storage in memory, gone when it is closed: what the domain's tests mount. Nodes of files never change, so copies share them. */
 export class MemoryDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #profile: MemoryProfile;
+  readonly #id = randomUUID();
   #root = newFolder();
   readonly #closing = new AbortController();
   readonly beginRemoval?: NonNullable<StorageDriver['beginRemoval']>;
@@ -96,7 +102,7 @@ export class MemoryDriver implements StorageDriver {
       ...(profile.isPicky && PICKY),
     };
     // As stores do it that date what they have.
-    if (hasObjects) this.beginRemoval = async (paths) => paths.map(() => String(latestOrder));
+    if (hasObjects) this.beginRemoval = async (paths) => paths.map((path) => JSON.stringify([latestOrder, placeMark(this.#id, path)]));
   }
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -166,20 +172,22 @@ export class MemoryDriver implements StorageDriver {
     const node = this.#get(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     requireUnchanged(options.onlyIf, this.#entry(path, node));
+    const [untilOrder, mark] = options.begun === undefined ? [] : readBegun(begunShape, options.begun);
+    if (mark !== undefined && mark !== placeMark(this.#id, path)) throw beganElsewhere();
     if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 });
-    if (!isDoomed(node, options)) throw storageError('STALE_VERSION');
+    if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 }, untilOrder);
+    if (!isDoomed(node, untilOrder)) throw storageError('STALE_VERSION');
     take(this.#getFolder(parentPath(path)), nameOf(path));
   }
 
-  async #empty(folder: MemoryFolder, options: RemoveOptions, count: { removed: number }): Promise<void> {
+  async #empty(folder: MemoryFolder, options: RemoveOptions, count: { removed: number }, untilOrder: number | undefined): Promise<void> {
     for (const [name, node] of folder.children) {
-      if (isFolder(node)) await this.#empty(node, options, count);
-      if (!isDoomed(node, options)) continue;
+      if (isFolder(node)) await this.#empty(node, options, count, untilOrder);
+      if (!isDoomed(node, untilOrder)) continue;
       await options.beforeStep?.(count.removed);
       this.#begin(options);
       // While that was asked somebody may have stored something else.
-      if (folder.children.get(name) !== node || !isDoomed(node, options)) continue;
+      if (folder.children.get(name) !== node || !isDoomed(node, untilOrder)) continue;
       take(folder, name);
       count.removed += 1;
     }
@@ -349,8 +357,8 @@ function nextOrder(): number {
 }
 
 /** Whether it was there when its removal began; a folder with something in it stays. */
-function isDoomed(node: MemoryNode, { begun }: RemoveOptions): boolean {
-  return begun === undefined || (node.order <= Number(begun) && !(isFolder(node) && node.children.size > 0));
+function isDoomed(node: MemoryNode, untilOrder: number | undefined): boolean {
+  return untilOrder === undefined || (node.order <= untilOrder && !(isFolder(node) && node.children.size > 0));
 }
 
 function isFolder(node: MemoryNode): node is MemoryFolder {

@@ -82,6 +82,14 @@ export interface OpenUpload {
 /** Of a call that sends content. */
 export type UploadOptions = CallOptions & Pick<WriteOptions, 'onProgress'>;
 
+/** What an object may replace; without either, whatever has the key. Stores pass over conditions that they do not know, or refuse the call. */
+export interface Condition {
+  /** Only where there is none. */
+  readonly isNew?: boolean;
+  /** Only this version. */
+  readonly over?: string | undefined;
+}
+
 type Ask = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly key: string;
@@ -214,10 +222,10 @@ export class S3Client {
     throw badAnswer('no listing');
   }
 
-  /** @param isNew only where there is none. @throws AppError STALE_VERSION: there is one */
-  async put(key: string, payload: Payload, object: NewObject, isNew: boolean, options: UploadOptions): Promise<Taken> {
+  /** @throws AppError STALE_VERSION | ENTRY_NOT_FOUND: there is something else */
+  async put(key: string, payload: Payload, object: NewObject, condition: Condition, options: UploadOptions): Promise<Taken> {
     const { signal, onProgress } = options;
-    const headers = { ...this.#newObject(object), 'If-None-Match': isNew ? '*' : undefined };
+    const headers = { ...this.#newObject(object), ...conditionHeaders(condition) };
     const ask: Ask = { method: 'PUT', key, headers, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS };
     const [sentAt, askedAtMs] = [this.#clock.latest, performance.now()];
     const answer = await this.#ask(ask);
@@ -292,7 +300,7 @@ export class S3Client {
 
   /**
    * Of an object of 5 GiB at most, with its type and what is noted on it.
-   * @param isNew as of put(), where the store looks at it here
+   * @param isNew only where there is none, where the store looks at it here
    * @throws AppError STALE_VERSION (it is not `source.version` any more) | ENTRY_NOT_FOUND
    */
   async copy(from: string, source: ObjectHead, to: string, isNew: boolean, { signal }: CallOptions): Promise<Taken> {
@@ -339,17 +347,17 @@ export class S3Client {
     return { number, etag, sizeBytes: source.end - source.start };
   }
 
-  /** @param isNew as of put(), where the store looks at it here. @throws AppError STALE_VERSION */
+  /** @param condition where the store looks at it here. @throws AppError as put() */
   async completeUpload(
     key: string,
     uploadId: string,
     parts: readonly UploadedPart[],
-    isNew: boolean,
+    condition: Condition,
     { signal }: CallOptions,
   ): Promise<Taken> {
     const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`).join('');
     const payload = payloadOf(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`, false);
-    const headers = { 'If-None-Match': isNew ? '*' : undefined };
+    const headers = conditionHeaders(condition);
     const ask: Ask = { method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS };
     const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
     const sentAt = this.#clock.latest;
@@ -609,6 +617,10 @@ function headOf(answer: Answer, sizeBytes: number): ObjectHead {
     version: plainEtag(etagOf(answer)),
     ...(typeof draftId === 'string' && { draftId }),
   };
+}
+
+function conditionHeaders({ isNew, over }: Condition) {
+  return { 'If-None-Match': isNew ? '*' : undefined, 'If-Match': over === undefined ? undefined : `"${over}"` };
 }
 
 /** @param answer says which version it made, if it does. @param sentAt by the store's clock */

@@ -5,6 +5,7 @@ import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPat
 import mime from 'mime-types';
 import { z } from 'zod';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { beganElsewhere, placeMark, readBegun } from '../../driver-contract/begun-removal.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { foldsCase } from '../../driver-contract/folding.ts';
@@ -32,7 +33,7 @@ import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import { whileWanted } from '../../driver-contract/while-wanted.ts';
-import { type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
+import { type Condition, type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { foldsKeys } from './folds-keys.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
@@ -61,12 +62,22 @@ const MOST_REMOVED_AT_ONCE = 64;
 const MAX_SPARED = 100;
 const CLOCK_PAUSE_MS = 300;
 const MAX_LOOKS_AT_CLOCK = 30;
-/** What is known of a removal that has begun: until when what it takes is dated, and the keys of uploads that had not ended. */
-const begunShape = z.object({ untilMs: z.number(), spared: z.array(z.string()) });
+/**
+ * What is known of a removal that has begun: until when what it takes is dated, the keys of uploads that had not ended, and where that is. Earlier versions did
+ * not note the last.
+ */
+const begunShape = z.object({ untilMs: z.number(), spared: z.array(z.string()), at: z.string().optional() });
 type BegunRemoval = z.output<typeof begunShape>;
 /** A look at a folder that others wait for takes so long at most, in milliseconds. */
 const LOOK_MS = 30_000;
 const FOLDER_TYPE = 'application/x-directory';
+
+/** Which conditions a store takes, as it was tried. */
+interface KnownConditions {
+  readonly isNew: boolean;
+  readonly over: boolean;
+}
+const NO_CONDITIONS: KnownConditions = { isNew: false, over: false };
 
 /** Where a new file goes. */
 interface Place {
@@ -78,6 +89,7 @@ interface Place {
 export class S3Driver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #settings: S3Settings;
+  readonly #conditions: KnownConditions;
   readonly #copies: CopyLimits;
   readonly #room: ListingRoom;
   readonly #client: S3Client;
@@ -91,7 +103,8 @@ export class S3Driver implements StorageDriver {
   /** Looks at folders of which entries are about to go, by their prefix. */
   readonly #keeping = new Map<string, Promise<void>>();
 
-  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean, copies: CopyLimits, room: ListingRoom) {
+  private constructor(settings: S3Settings, client: S3Client, conditions: KnownConditions, copies: CopyLimits, room: ListingRoom) {
+    this.#conditions = conditions;
     this.#room = room;
     this.#settings = settings;
     this.#copies = copies;
@@ -104,7 +117,7 @@ export class S3Driver implements StorageDriver {
       modTimeStepMs: undefined,
       maxNameBytes: 255,
       hashes: [],
-      exclusiveCreate,
+      exclusiveCreate: conditions.isNew,
       copiesFolders: false,
       removesStepwise: true,
       maxPathBytes: longestPath(settings.keyPrefix),
@@ -123,12 +136,12 @@ export class S3Driver implements StorageDriver {
           ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
           : error;
       });
-      const [isExclusive, folds] = await Promise.all([
-        createsExclusively(settings, client, storageId === 0, { signal }),
+      const [conditions, folds] = await Promise.all([
+        tryConditions(settings, client, storageId === 0, { signal }),
         foldsKeys(client, settings.keyPrefix, { signal }),
       ]);
       if (folds) throw foldsCase();
-      const driver = new S3Driver(settings, client, isExclusive, copies, listingRoom);
+      const driver = new S3Driver(settings, client, conditions, copies, listingRoom);
       driver.#sweep().catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
       });
@@ -282,7 +295,8 @@ export class S3Driver implements StorageDriver {
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
     if (options.onlyIf) return this.#removeIf(path, key, options.onlyIf, options);
-    const begun = options.begun === undefined ? undefined : readBegunRemoval(options.begun);
+    const begun = options.begun === undefined ? undefined : readBegun(begunShape, options.begun);
+    if (begun && begun.at !== this.#markOf(key)) throw beganElsewhere();
     using watch = this.#stored.watch();
     const file = await this.#client.findHead(key, options);
     if (file) {
@@ -331,7 +345,9 @@ export class S3Driver implements StorageDriver {
       if (key === undefined) return storageError('ENTRY_NOT_FOUND');
       const below = `${key}/`;
       const spared = underWay?.filter((each) => each === key || each.startsWith(below));
-      return spared && spared.length <= MAX_SPARED ? JSON.stringify({ untilMs, spared }) : storageError('UNSUPPORTED_OPERATION');
+      return spared && spared.length <= MAX_SPARED
+        ? JSON.stringify({ untilMs, spared, at: this.#markOf(key) } satisfies BegunRemoval)
+        : storageError('UNSUPPORTED_OPERATION');
     };
     const begun: (string | AppError)[] = [];
     // There may be ten thousand paths, and a thousand uploads under way.
@@ -341,6 +357,12 @@ export class S3Driver implements StorageDriver {
       await pace.step();
     }
     return begun;
+  }
+
+  /** With the login: in some stores buckets of two tenants have one name. */
+  #markOf(key: string): string {
+    const { endpoint, bucket, accessKeyId } = this.#settings;
+    return placeMark(endpoint.href, bucket, accessKeyId, key);
   }
 
   /** The look comes last, for stores that pass over the condition. */
@@ -562,7 +584,7 @@ export class S3Driver implements StorageDriver {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
       await options.afterWaiting?.();
-      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, options)));
+      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, { isNew }, options)));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -589,15 +611,42 @@ export class S3Driver implements StorageDriver {
     return there;
   }
 
+  /**
+   * Gives an object its key. What replaces something says what that is, where it was looked at: so what a store carries out late, when whoever sent it is gone
+   * and another one has gone on with the work, replaces nothing that was stored since. Where something else is there by then, who is still here looks and asks
+   * again.
+   *
+   * @param isLarge as of #mayPublish
+   */
+  async #publish(place: Place, options: WriteOptions, isLarge: boolean, store: (condition: Condition) => Promise<Taken>): Promise<Taken> {
+    const { exclusiveCreate } = this.traits;
+    const storing = (condition: Condition) => this.#stored.storing(place.key, () => store(condition));
+    let before = await this.#mayPublish(place, options, exclusiveCreate && !isLarge, isLarge);
+    if (!options.overwrite) return { ...(await exclusively(storing({ isNew: exclusiveCreate }))), before };
+    for (let isTold = isLarge || options.beforePublish !== undefined; ; ) {
+      const known = before ? this.#conditions.over : exclusiveCreate;
+      const isConditional = isTold && known;
+      const condition = before ? { over: before.version } : { isNew: true };
+      try {
+        return { ...(await storing(isConditional ? condition : {})), before };
+      } catch (error) {
+        if (!isConditional || !mayBeOfCondition(error)) throw orExists(error);
+        const seen = before;
+        before = await this.#mayPublish(place, options, false, isLarge);
+        // As it was: it is not the condition that does not hold.
+        isTold = !isSame(seen, before);
+      }
+    }
+  }
+
   async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<Taken> {
     const { key } = place;
-    const { overwrite, onProgress } = options;
-    const { exclusiveCreate } = this.traits;
+    const { onProgress } = options;
     try {
-      const before = await this.#mayPublish(place, options, exclusiveCreate);
-      const isNew = !overwrite && exclusiveCreate;
-      const put = () => this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress });
-      return { ...(await exclusively(this.#stored.storing(key, put))), before };
+      const object = { contentType: contentType(key) };
+      return await this.#publish(place, options, false, (condition) =>
+        this.#client.put(key, part, object, condition, { signal, onProgress }),
+      );
     } finally {
       part.release();
     }
@@ -615,9 +664,7 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       this.#lookAnew(place.path);
-      const before = await this.#mayPublish(place, options, false, true);
-      const isNew = !options.overwrite && this.traits.exclusiveCreate;
-      return { ...(await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, { signal })))), before };
+      return await this.#publish(place, options, true, (condition) => upload.complete(parts, condition, { signal }));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -634,7 +681,7 @@ export class S3Driver implements StorageDriver {
 
   async #keepFolder(prefix: string, options: CallOptions): Promise<void> {
     const key = this.#keys.placeholderKey(prefix);
-    await this.#stored.storing(key, () => this.#client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, false, options));
+    await this.#stored.storing(key, () => this.#client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, {}, options));
   }
 
   /** A folder stays when its last entry goes. It is kept before that, while others may go at the same moment. */
@@ -668,28 +715,37 @@ export class S3Driver implements StorageDriver {
 }
 
 /**
- * Whether the store refuses to make an object that is there. Tried with the one that keeps the root: it is empty and hidden, so it may be made, and
- * made again.
+ * Whether the store refuses to make an object that is there, and lets one be replaced that is as it is said to be. Tried with the one that keeps the root: it
+ * is empty and hidden, so it may be made, and made again.
  *
  * @param leavesNothing for a storage that is only tried
  */
-async function createsExclusively(settings: S3Settings, client: S3Client, leavesNothing: boolean, options: CallOptions): Promise<boolean> {
+async function tryConditions(
+  settings: S3Settings,
+  client: S3Client,
+  leavesNothing: boolean,
+  options: CallOptions,
+): Promise<KnownConditions> {
   const key = createKeys(settings).placeholderKey(settings.keyPrefix);
-  const make = (isNew: boolean) => client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, isNew, options);
+  const make = (condition: Condition) => client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, condition, options);
+  const outcomeOf = (condition: Condition) =>
+    make(condition).then(
+      () => 'made',
+      (error: unknown) => (AppError.is(error, 'STALE_VERSION') ? 'refused' : 'failed'),
+    );
   try {
     const there = await client.findHead(key, options);
-    if (there && there.sizeBytes > 0) return false;
-    if (!there) await make(false);
-    const isRefused = await make(true).then(
-      () => false,
-      (error: unknown) => AppError.is(error, 'STALE_VERSION'),
-    );
+    if (there && there.sizeBytes > 0) return NO_CONDITIONS;
+    const { version } = there ?? (await make({}));
+    const isNew = (await outcomeOf({ isNew: true })) === 'refused';
+    // Some stores compare it with its quotes.
+    const over = isNew && version !== undefined && (await outcomeOf({ over: version })) === 'made';
     if (!there && leavesNothing) await client.delete(key, options);
-    return isRefused;
+    return { isNew, over };
   } catch {
     throwIfAborted(options.signal);
     // Whoever may not write finds out with the first write.
-    return false;
+    return NO_CONDITIONS;
   }
 }
 
@@ -701,7 +757,7 @@ async function createsExclusively(settings: S3Settings, client: S3Client, leaves
  */
 async function endOfNow(client: S3Client, key: string, options: CallOptions): Promise<number> {
   const date = async () => {
-    await client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, false, options);
+    await client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, {}, options);
     return (await client.head(key, options)).modifiedAt.getTime();
   };
   try {
@@ -720,20 +776,26 @@ async function endOfNow(client: S3Client, key: string, options: CallOptions): Pr
   throw storageError('UNSUPPORTED_OPERATION');
 }
 
-function readBegunRemoval(text: string): BegunRemoval {
-  return begunShape.parse(JSON.parse(text));
-}
-
 /** Whether an object was there when its removal began. */
 function isDoomed({ key, modifiedAt }: ListedObject, { untilMs, spared }: BegunRemoval): boolean {
   return modifiedAt.getTime() <= untilMs && !spared.includes(key);
+}
+
+/** Whether a store may have refused a call for its condition: it does not hold, or the store has none like that. */
+function mayBeOfCondition(error: unknown): boolean {
+  const codes = ['STALE_VERSION', 'ENTRY_NOT_FOUND', 'UNSUPPORTED_OPERATION', 'INVALID_ARGUMENT', 'INTERNAL'] as const;
+  return codes.some((code) => AppError.is(error, code));
+}
+
+function orExists(error: unknown): unknown {
+  return AppError.is(error, 'STALE_VERSION') ? storageError('ENTRY_EXISTS', error) : error;
 }
 
 async function exclusively<Result>(publishing: Promise<Result>): Promise<Result> {
   try {
     return await publishing;
   } catch (error) {
-    throw AppError.is(error, 'STALE_VERSION') ? storageError('ENTRY_EXISTS', error) : error;
+    throw orExists(error);
   }
 }
 

@@ -17,7 +17,7 @@ const [MAX_ASKED, MAX_LISTED] = [8, 100];
  */
 export async function foldsKeys(client: S3Client, keyPrefix: string, options: CallOptions): Promise<boolean> {
   const folder = `${keyPrefix}${UPLOADS_FOLDER}/draft-${randomBytes(16).toString('hex')}/`;
-  const tried = client.put(folder + TRIED_NAME, payloadOf('', false), { contentType: 'text/plain' }, false, options).then(() => true);
+  const tried = client.put(folder + TRIED_NAME, payloadOf('', false), { contentType: 'text/plain' }, {}, options).then(() => true);
   // Whoever may not write finds out with the first write.
   if (!(await unlessRefused(tried, options))) return (await unlessRefused(foldsNames(client, keyPrefix, options), options)) ?? false;
   try {

@@ -6,7 +6,16 @@ import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
-import { type ListedPage, type NewObject, type OpenUpload, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
+import {
+  type Condition,
+  type ListedPage,
+  type NewObject,
+  type OpenUpload,
+  PAGE_KEYS,
+  payloadOf,
+  type S3Client,
+  type UploadedPart,
+} from './client.ts';
 import { MAX_KEY_BYTES, UPLOADS_FOLDER } from './keys.ts';
 import { CLOCK_STEPS_MS, type Taken } from './store-clock.ts';
 
@@ -21,7 +30,7 @@ export interface NotedUploads {
 
 export interface NotedUpload {
   readonly id: string;
-  complete(parts: readonly UploadedPart[], isNew: boolean, options: CallOptions): Promise<Taken>;
+  complete(parts: readonly UploadedPart[], condition: Condition, options: CallOptions): Promise<Taken>;
   /** Takes it back, whatever the caller's signal says. Never rejects: what the store does not hear is tried again until the storage is closed. */
   abort(): Promise<void>;
 }
@@ -93,8 +102,8 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
       });
       return {
         id,
-        async complete(parts, isNew, given) {
-          const taken = await client.completeUpload(key, begun, parts, isNew, given);
+        async complete(parts, condition, given) {
+          const taken = await client.completeUpload(key, begun, parts, condition, given);
           await noted;
           underWay.delete(name);
           // The file is there: a note that stays leads to an upload that is gone.
@@ -211,7 +220,7 @@ function createNotes(client: S3Client, root: string) {
     newName: () => newOwnedName(self),
     read,
     write: (name: string, note: Note, options: CallOptions) =>
-      client.put(folder + name, payloadOf(JSON.stringify(note), false), { contentType: NOTE_TYPE }, false, options),
+      client.put(folder + name, payloadOf(JSON.stringify(note), false), { contentType: NOTE_TYPE }, {}, options),
     remove: (name: string, options: CallOptions) => client.delete(folder + name, options),
     /** Undefined: it is gone. */
     async writtenAt(name: string, options: CallOptions) {

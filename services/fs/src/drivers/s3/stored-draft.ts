@@ -148,7 +148,7 @@ export class StoredDraft {
       if (sizeBytes !== 0 && end > sizeBytes) throw storageError('INVALID_ARGUMENT');
       if (number > MAX_PARTS) throw tooLarge();
       if (isWhole) return void (await this.#uploadPart(number, part, options));
-      await this.#store.client.put(this.#pieceKey(start), part, { contentType: PIECE_TYPE, hasClass: false }, false, options);
+      await this.#store.client.put(this.#pieceKey(start), part, { contentType: PIECE_TYPE, hasClass: false }, {}, options);
     } finally {
       part.release();
     }
@@ -180,7 +180,7 @@ export class StoredDraft {
       parts.push(uploaded);
       options.onProgress?.();
     }
-    const taken = await client.completeUpload(this.wholeKey, this.#note.uploadId, parts, false, options);
+    const taken = await client.completeUpload(this.wholeKey, this.#note.uploadId, parts, {}, options);
     return client.headOfTaken(this.wholeKey, taken, options);
   }
 
@@ -216,7 +216,7 @@ export class StoredDraft {
   async #writeNote(note: Note, isNew: boolean, options: CallOptions): Promise<void> {
     const { client } = this.#store;
     const payload = payloadOf(JSON.stringify(note), false);
-    await client.put(keysOf(this.#store, this.id).note, payload, { contentType: NOTE_TYPE, hasClass: false }, isNew, options);
+    await client.put(keysOf(this.#store, this.id).note, payload, { contentType: NOTE_TYPE, hasClass: false }, { isNew }, options);
     this.#note = note;
   }
 

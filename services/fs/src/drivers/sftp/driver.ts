@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createGate, createPace } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
-import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
+import { beginEach, giveDoomedName, removeDoomed, type ServerFolder } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Asked, type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
@@ -88,7 +88,7 @@ export class SftpDriver implements StorageDriver {
   readonly #calls: Calls;
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
-  readonly #hidesBrokenLinks: boolean;
+  readonly #settings: SftpSettings;
   /** Of all listings, what links lead to: a page may be nothing but links. */
   readonly #links = createGate(PARALLEL_LINKS);
 
@@ -97,13 +97,13 @@ export class SftpDriver implements StorageDriver {
     root: RemoteRoot,
     temps: TempFiles,
     server: Extensions & NameTraits,
-    hidesBrokenLinks: boolean,
+    settings: SftpSettings,
   ) {
     this.#calls = calls;
     this.#pool = pool;
     this.#root = root;
     this.#temps = temps;
-    this.#hidesBrokenLinks = hidesBrokenLinks;
+    this.#settings = settings;
     this.traits = {
       caseSensitive: server.caseSensitive,
       keepsEmptyDirectories: true,
@@ -142,7 +142,7 @@ export class SftpDriver implements StorageDriver {
           temps = files;
           const names = await probeNames(session, root.realPath, () => files.newPlace(MOUNT_ROOT));
           if (names.folds) root.guardSpelling((folder) => files.newPlace(folder));
-          const driver = new SftpDriver({ calls, pool }, root, files, { ...session.extensions, ...names }, settings.hidesBrokenLinks);
+          const driver = new SftpDriver({ calls, pool }, root, files, { ...session.extensions, ...names }, settings);
           calls.track(driver.#sweepRoot());
           return driver;
         } finally {
@@ -278,17 +278,22 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, afterWaiting, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
-    const doomed = begun === undefined ? path : doomedPlace(path, begun);
+    const { begun } = options;
+    if (begun === undefined) return this.#remove(path, options);
+    await removeDoomed(this.#serverFolder(), path, begun, (doomed) => this.#remove(doomed, options));
+  }
+
+  async #remove(path: MountPath, { signal, afterWaiting, recursive, beforeStep, onlyIf }: RemoveOptions): Promise<void> {
     await this.#onNames({ signal, afterWaiting }, async (session, call) => {
       // What a link leads to is what was looked at; it is the link that goes.
-      const [attrs, seen] = await Promise.all([this.#root.lookAtEntry(session, doomed), onlyIf && this.#root.look(session, path)]);
+      const [attrs, seen] = await Promise.all([this.#root.lookAtEntry(session, path), onlyIf && this.#root.look(session, path)]);
       await call.stillWanted();
       if (onlyIf) requireUnchanged(onlyIf, this.#entry(path, seen));
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
-      const place = this.#root.place(doomed);
+      const place = this.#root.place(path);
       if (attrs.kind !== 'folder') await session.removeFile(place);
       else if (recursive) await removeTree(session, place, { signal: call.signal, beforeStep });
       else await removeEmptyFolder(session, place);
@@ -344,7 +349,11 @@ export class SftpDriver implements StorageDriver {
       await session.removeFile(place);
       return undefined;
     }
-    return giveDoomedName(path, (to) => session.rename(place, this.#root.place(to)), isRefusal);
+    return giveDoomedName(this.#serverFolder(), path, (to) => session.rename(place, this.#root.place(to)), isRefusal);
+  }
+
+  #serverFolder(): ServerFolder {
+    return { ...this.#settings, place: this.#root.realPath };
   }
 
   async #copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -512,7 +521,7 @@ export class SftpDriver implements StorageDriver {
     if (attrs.kind !== 'link') return toEntry(name, { attrs, isLink: false, isBroken: false });
     try {
       const seen = await this.#root.lookAtListed(session, childPath(directory, name));
-      return seen === undefined || (seen.isBroken && this.#hidesBrokenLinks) ? undefined : toEntry(name, seen);
+      return seen === undefined || (seen.isBroken && this.#settings.hidesBrokenLinks) ? undefined : toEntry(name, seen);
     } catch (error) {
       // It leads out of the root, or its path is too long to be reached.
       if (AppError.is(error, 'PERMISSION_DENIED') || AppError.is(error, 'INVALID_ARGUMENT') || isRefusal(error)) return undefined;
@@ -521,7 +530,7 @@ export class SftpDriver implements StorageDriver {
   }
 
   #entry(path: MountPath, seen: Seen | undefined): Entry {
-    if (seen === undefined || (seen.isBroken && this.#hidesBrokenLinks)) throw storageError('ENTRY_NOT_FOUND');
+    if (seen === undefined || (seen.isBroken && this.#settings.hidesBrokenLinks)) throw storageError('ENTRY_NOT_FOUND');
     return toEntry(nameAt(path), seen);
   }
 

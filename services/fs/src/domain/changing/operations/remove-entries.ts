@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { nameAt, parentPath, type VirtualPath } from '@wharf/paths';
+import { beganElsewhere } from '../../../driver-contract/begun-removal.ts';
 import { type CallOptions, type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
 import { isNotThere, storageError } from '../../../driver-contract/storage-error.ts';
 import { requirePermission } from '../../access/permissions.ts';
@@ -249,6 +250,8 @@ export async function removeOne(
   const { snapshot, actor, changes } = operation;
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
+  // The storage, or one below it, is of another kind than then: it would pass over what only some goes by.
+  if (options.begun !== undefined && !supports(driver, 'beginRemoval')) throw beganElsewhere();
   const since = changes.now();
   const own = changeCallOf(operation);
   // What asks for itself on the way goes on where other rules let it.

@@ -22,7 +22,7 @@ import { type StorageDriver, supports } from '../../../driver-contract/storage-d
 import { s3ConfigSchema, s3Settings } from '../config.ts';
 import { S3Driver } from '../driver.ts';
 import { s3Driver } from '../index.ts';
-import { type Bucket, testEgress } from './bucket.ts';
+import { type Bucket, makeBucket, testEgress } from './bucket.ts';
 import { draftRules } from './draft-rules.ts';
 
 const MIB = 1024 * 1024;
@@ -355,6 +355,33 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       const [begun] = await driver.beginRemoval([at('/d')]);
       expect(JSON.parse(String(begun)).spared).toEqual([`${root}/d/big`]);
     }, 30_000);
+
+    it('go on in the bucket and the folder in which they began alone, and nowhere where that was not noted', async () => {
+      const [first, second] = [await open(), await open()];
+      const other = await makeBucket(server, `${bucket.name}-other`);
+      onTestFinished(() => other.rest());
+      const inOther = await open({ root_folder_path: first.root, bucket: other.name });
+      const places = [
+        [bucket, first.root],
+        [bucket, second.root],
+        [other, first.root],
+      ] as const;
+      for (const [of, root] of places) await of.putMany([`${root}/d/a`, `${root}/d/e/b`]);
+      const left = () => Promise.all(places.map(async ([of, root]) => (await of.keys(`${root}/d/`)).length));
+      const [begun] = await first.driver.beginRemoval([at('/d')]);
+      if (typeof begun !== 'string') throw new Error('it was not begun');
+      const { at: _, ...unplaced } = JSON.parse(begun);
+      const refused = [
+        [second.driver, begun],
+        [inOther.driver, begun],
+        [first.driver, JSON.stringify(unplaced)],
+      ] as const;
+      for (const [driver, given] of refused)
+        await expect(driver.remove(at('/d'), { recursive: true, begun: given })).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+      expect(await left()).toEqual([2, 2, 2]);
+      await first.driver.remove(at('/d'), { recursive: true, begun });
+      expect(await left()).toEqual([0, 2, 2]);
+    });
 
     it('cannot begin where the store tells no time', async () => {
       const { driver, root } = await open();

@@ -75,7 +75,7 @@ export async function makeBucket(server: CephRgw, name: string): Promise<Bucket>
       const left = keys.values();
       const empty = payloadOf('', false);
       const putSome = async () => {
-        for (const key of left) await client.put(key, empty, { contentType: 'application/octet-stream' }, false, {});
+        for (const key of left) await client.put(key, empty, { contentType: 'application/octet-stream' }, {}, {});
       };
       await Promise.all(Array.from({ length: 16 }, putSome)).finally(() => client.close());
     },

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { startHttpServer, waitFor } from '@wharf/harness';
+import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
+import { expect, it, onTestFinished } from 'vitest';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { s3Driver } from './index.ts';
+import { testEgress } from './testing/bucket.ts';
+
+const FILE = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/file'));
+const DATE = new Date(Date.UTC(2026, 10, 22)).toUTCString();
+type Conditions = Readonly<Record<'if-match' | 'if-none-match', string | undefined>>;
+
+const etagOf = (content: string) => `"${createHash('md5').update(content).digest('hex')}"`;
+
+/** Whether what is there may be replaced, as stores go by it. @returns what is wrong with it */
+function refusalOf(there: string | undefined, { 'if-match': over, 'if-none-match': isNew }: Conditions): number | undefined {
+  if (isNew !== undefined && there !== undefined) return 412;
+  if (over === undefined) return undefined;
+  if (there === undefined) return 404;
+  return over === etagOf(there) ? undefined : 412;
+}
+
+interface Odd {
+  /** What it does with a file that is put, before or instead of what stores do. @returns how it refuses it */
+  put?: (conditions: Conditions) => Promise<number | undefined>;
+  readonly knowsNoVersions?: boolean;
+}
+
+/** A store of small objects. */
+async function openStore(odd: Odd = {}) {
+  const objects = new Map<string, string>();
+  const asked: Conditions[] = [];
+  let answered = 0;
+  const server = await startHttpServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
+    const key = pathname.slice('/b/'.length);
+    if (request.method === 'PUT') {
+      const content = (await buffer(request)).toString();
+      const conditions = { 'if-match': request.headers['if-match'], 'if-none-match': request.headers['if-none-match'] };
+      let refusal: number | undefined;
+      if (key === 'file') {
+        asked.push(conditions);
+        refusal = await odd.put?.(conditions);
+      }
+      if (odd.knowsNoVersions && conditions['if-match'] !== undefined) refusal = 412;
+      refusal ??= refusalOf(objects.get(key), conditions);
+      if (refusal === undefined) objects.set(key, content);
+      if (key === 'file') answered += 1;
+      return void response.writeHead(refusal ?? 200, { ETag: etagOf(content) }).end();
+    }
+    const there = objects.get(key);
+    if (request.method === 'HEAD') {
+      const head = { ETag: etagOf(there ?? ''), 'Last-Modified': DATE, 'Content-Length': there?.length ?? 0 };
+      return void response.writeHead(there === undefined ? 404 : 200, head).end();
+    }
+    const listed = [...objects.keys()].filter((each) => !each.includes('/') && each.startsWith(searchParams.get('prefix') ?? ''));
+    const contents = listed.map(
+      (each) => `<Contents><Key>${each}</Key><Size>1</Size><LastModified>2026-11-22T00:00:00.000Z</LastModified></Contents>`,
+    );
+    response.end(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
+  });
+  onTestFinished(() => server.stop());
+  const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: 'secret' };
+  const open = async () => {
+    const driver = await s3Driver.open(JSON.stringify({ ...addition, force_path_style: true }), { egress: testEgress(), storageId: 1 });
+    onTestFinished(() => driver.close());
+    expect(driver.traits.exclusiveCreate).toBe(true);
+    return driver as Required<StorageDriver>;
+  };
+  return { objects, asked, answered: () => answered, open };
+}
+
+async function* bytes(text: string) {
+  yield Buffer.from(text);
+}
+
+/** As tasks store a file: its place is looked at, and whether the task is still theirs. */
+const store = (driver: StorageDriver, text: string, beforePublish = async () => {}) =>
+  driver.write?.(FILE, bytes(text), { overwrite: true, sizeBytes: text.length, beforePublish });
+
+it.each([undefined, 'before'])(
+  'what a store carries out late, of a sender that is gone, replaces nothing that was stored since: over %s',
+  async (before) => {
+    const late = Promise.withResolvers<undefined>();
+    const odd: Odd = { put: () => late.promise };
+    const { objects, asked, answered, open } = await openStore(odd);
+    if (before !== undefined) objects.set('file', before);
+    const lost = await open();
+    const sending = store(lost, 'sent')?.catch(() => undefined);
+    await waitFor('the late one', async () => asked.length === 1);
+    await lost.close();
+    await sending;
+    delete odd.put;
+    const taker = await open();
+    await store(taker, 'sent');
+    await store(taker, 'an edit');
+    late.resolve(undefined);
+    await waitFor('the late one', async () => answered() === asked.length);
+    expect(objects.get('file')).toBe('an edit');
+  },
+);
+
+it.each([undefined, 'before'])(
+  'a sender that is still there looks once more, and replaces what came meanwhile: over %s',
+  async (before) => {
+    let isFirst = true;
+    const { objects, asked, open } = await openStore({
+      async put() {
+        if (isFirst) objects.set('file', 'meanwhile');
+        isFirst = false;
+        return undefined;
+      },
+    });
+    if (before !== undefined) objects.set('file', before);
+    let questions = 0;
+    const beforePublish = async () => {
+      questions += 1;
+    };
+    await store(await open(), 'sent', beforePublish);
+    expect([objects.get('file'), asked.at(-1)?.['if-match'], questions]).toEqual(['sent', etagOf('meanwhile'), 2]);
+  },
+);
+
+it.each([501, 400, 404, 412])('a store that refuses the condition with %d is asked without', async (status) => {
+  const put = async ({ 'if-match': over }: Conditions) => (over === undefined ? undefined : status);
+  const { objects, asked, open } = await openStore({ put });
+  objects.set('file', 'before');
+  await store(await open(), 'sent');
+  expect([objects.get('file'), asked.map(({ 'if-match': over }) => over)]).toEqual(['sent', [etagOf('before'), undefined]]);
+});
+
+it('a store that refused the condition when it was tried is not asked with it', async () => {
+  const { objects, asked, open } = await openStore({ knowsNoVersions: true });
+  const driver = await open();
+  await store(driver, 'sent');
+  await store(driver, 'sent again');
+  expect([objects.get('file'), asked]).toEqual(['sent again', [{ 'if-none-match': '*' }, {}]]);
+});
