@@ -174,17 +174,8 @@ export function createFsService(
   });
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const takeTurn = isAlone ? createOwnTurns() : createSharedTurns(models, clock);
-  const context: FsContext = {
-    configuration,
-    folderCache,
-    links,
-    changes,
-    thumbnails,
-    tasks,
-    accounts: reads,
-    takeTurn,
-    once: createOnce(models, clock),
-  };
+  const once = createOnce(models, clock);
+  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads, takeTurn, once };
 
   const spool = dataDir === undefined ? undefined : openSpool(join(dataDir, 'spool'), waitingUploadBytes, logger);
   const { writes, uploads, ...writing } = createWriting(kit, models, context, {
