@@ -438,6 +438,27 @@ describe('an upload in parts', () => {
     expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
   });
 
+  it('that could not get its name at first replaces what had that then, and nothing that somebody saved since', async () => {
+    await writeFile(`${folder}/film`, 'old');
+    const upload = async () => {
+      const id = await begin('/f/film');
+      for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+      publishing.fails = 'before';
+      expect(await end('complete', id)).toMatchObject({ code: 500 });
+      return id;
+    };
+    const late = await upload();
+    await writeFile(`${folder}/film`, 'saved');
+    publishing.fails = undefined;
+    expect(await end('complete', late)).toMatchObject({ code: 403, message: expect.stringContaining('was saved by somebody') });
+    expect(await readFile(`${folder}/film`, 'utf8')).toBe('saved');
+    const inTime = await upload();
+    expect(await end('complete', inTime)).toMatchObject({ code: 500 });
+    publishing.fails = undefined;
+    expect(await end('complete', inTime)).toMatchObject({ code: 200 });
+    expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
+  });
+
   it('is its user’s also when it gets its name: one has no more than a share of what a storage bears', async () => {
     const id = await begin('/f/film');
     for (const index of [0, 1, 2]) await chunk(id, index, part(index));

@@ -1,6 +1,7 @@
 import { createSignal } from 'solid-js';
 import { recall, remember } from '../kept.ts';
 import { ERROR_NAME } from './error-header.ts';
+import { newOnceKey, ONCE_KEY } from './once-key.ts';
 import { type ErrorName, type Operations, TRAVELS } from './operations.ts';
 
 /** What the API said instead of an answer. */
@@ -82,13 +83,6 @@ export async function call<Path extends keyof Operations>(
   });
   return openEnvelope(await response.json().catch(() => undefined), response.headers.get(ERROR_NAME)) as Answer<Path>;
 }
-
-/** What is sent under one key is done once: browsers send a request again, by themselves, whose connection was lost before its answer came. */
-export const ONCE_KEY = 'Idempotency-Key';
-
-/** 32 hexadecimal digits. Pages that came by plain HTTP have no `randomUUID`. */
-export const newOnceKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** For what `fetch` throws. @throws ApiError of code 0: nobody answered */
 export function failOffline(error: unknown): never {

@@ -1,5 +1,6 @@
-import { ApiError, failOffline, newOnceKey, ONCE_KEY, openEnvelope, token } from '../api/call.ts';
+import { ApiError, failOffline, openEnvelope, token } from '../api/call.ts';
 import { ERROR_NAME } from '../api/error-header.ts';
+import { newOnceKey, ONCE_KEY } from '../api/once-key.ts';
 import type { SendBody, Watch } from './send-body.ts';
 
 /** The body was refused for its size, by a proxy between here and the server. */

@@ -1,10 +1,11 @@
-import { ApiError, call, newOnceKey, ONCE_KEY } from '../api/call.ts';
+import { ApiError, call } from '../api/call.ts';
+import { ONCE_KEY } from '../api/once-key.ts';
 import type { ErrorName } from '../api/operations.ts';
 import { createPartSize } from './part-size.ts';
 import { createPlaces, type Places } from './places.ts';
 import { sendBody } from './send-body.ts';
 import { encodePath, sendBytes, TOO_LARGE } from './send-bytes.ts';
-import type { SendJob } from './send-job.ts';
+import type { Sending, SendJob } from './send-job.ts';
 import { Forgotten, sendParts } from './send-parts.ts';
 
 export type Outcome = { readonly state: 'done' } | { readonly state: 'exists' } | { readonly state: 'failed'; readonly error: unknown };
@@ -23,27 +24,40 @@ export function createSendFile(takesParts: () => boolean): SendFile {
   const places = createPlaces(BODIES_AT_ONCE);
   const partSize = createPartSize();
   return async (asked) => {
-    let { session } = asked;
+    let { session, overwrite, key } = asked;
     let isWhole = !takesParts();
-    let { overwrite } = asked;
-    // By these the server knows what was sent before and whose answer was lost: it replaces nothing that somebody else has saved since.
-    let key = newOnceKey();
     const keep = (next: string | undefined) => {
       session = next;
       asked.keep(next);
     };
+    /** Nobody knows whether it was stored, and by whom what is there was: who wants that replaced, too, says so. */
+    const askAgain = () => {
+      overwrite = false;
+      key = asked.askAgain();
+    };
     for (let tries = 1; ; tries += 1) {
-      const job = { ...asked, overwrite, session, keep };
+      let doing: Sending['doing'] | undefined;
+      const tell = (sending: Sending) => {
+        doing = sending.doing;
+        asked.tell(sending);
+      };
+      const job = { ...asked, overwrite, session, key, keep, tell };
       const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
       try {
-        await (inParts ? sendParts(job, partSize, places) : put(job, key, places));
+        await (inParts ? sendParts(job, partSize, places) : put(job, places));
         return { state: 'done' };
       } catch (error) {
+        const isBody = doing === 'sending';
         job.signal.throwIfAborted();
-        if (isNamed(error, 'ENTRY_EXISTS') && !overwrite) return { state: 'exists' };
+        if (isNamed(error, 'ENTRY_EXISTS') && !overwrite) {
+          // One that was to replace nothing has ended there: whatever is chosen begins anew.
+          if (session !== undefined) await endUpload(session);
+          keep(undefined);
+          return { state: 'exists' };
+        }
         if (error instanceof Forgotten) {
           keep(undefined);
-          overwrite = false;
+          askAgain();
           continue;
         }
         if (isNamed(error, 'UNSUPPORTED_OPERATION') && inParts) {
@@ -51,13 +65,10 @@ export function createSendFile(takesParts: () => boolean): SendFile {
           continue;
         }
         if (!isPassing(error)) return { state: 'failed', error };
-        // Nobody knows whether it was stored: who wants replaced what is there now says so.
-        if (!inParts && isNamed(error, 'FAILED_PRECONDITION')) {
-          overwrite = false;
-          key = newOnceKey();
-        }
-        job.tell({ doing: 'trying', error });
-        if (await partSize.shrinkAfter(error)) {
+        if (!inParts && isNamed(error, 'FAILED_PRECONDITION')) askAgain();
+        asked.tell({ doing: 'trying', error });
+        // An answer that is lost at the end says nothing of bodies, and the file may be there.
+        if (isBody && (await partSize.shrinkAfter(error))) {
           // Its parts have their size for good.
           if (session !== undefined) await endUpload(session);
           keep(undefined);
@@ -68,7 +79,7 @@ export function createSendFile(takesParts: () => boolean): SendFile {
   };
 }
 
-async function put({ file, path, overwrite, signal, tell }: SendJob, key: string, places: Places): Promise<void> {
+async function put({ file, path, overwrite, key, signal, tell }: SendJob, places: Places): Promise<void> {
   const giveBack = await places.take(signal);
   try {
     const headers = {
@@ -77,6 +88,7 @@ async function put({ file, path, overwrite, signal, tell }: SendJob, key: string
     };
     // Reading it first tells a file that is gone from a network that is.
     const body = file.size > READ_BYTES ? file : await file.arrayBuffer();
+    tell({ sentBytes: 0, doing: 'sending' });
     await sendBytes('/api/fs/put', headers, body, { signal, onProgress: (sentBytes) => tell({ sentBytes, doing: 'sending' }) }, sendBody);
   } finally {
     giveBack();

@@ -12,6 +12,8 @@ export interface SendJob {
   readonly file: File;
   readonly path: string;
   readonly overwrite: boolean;
+  /** By this the server knows what was sent before and whose answer was lost: it is done once, and replaces nothing that was stored since. */
+  readonly key: string;
   /** The upload in parts that the server knows it by; undefined: none yet. */
   readonly session: string | undefined;
   /** Whether the parts that the server has may be of another file. */
@@ -20,4 +22,6 @@ export interface SendJob {
   readonly tell: (sending: Sending) => void;
   /** Remembers the upload in parts; undefined: there is none any more. */
   readonly keep: (session: string | undefined) => void;
+  /** From here on what is there is replaced only where the viewer says so anew, also by another try. @returns a new key */
+  readonly askAgain: () => string;
 }

@@ -44,3 +44,19 @@ it('gives a lost one its file once', () => {
   expect(send.mock.calls.map(([{ session }]) => session)).toEqual(['s', undefined]);
   expect(queue.giveFiles([fileOf('0').file])).toBe(1);
 });
+
+it('a lost one whose date another program told in seconds goes on where the server finds its parts the same', () => {
+  const { send, queue } = open();
+  const lost = { session: 's', sizeBytes: 1, receivedBytes: 0 };
+  queue.addUnfinished([
+    { ...lost, path: '/0', modifiedMs: 5_000 },
+    { ...lost, path: '/1', modifiedMs: 5_123 },
+    { ...lost, path: '/2', modifiedMs: 6_000 },
+  ]);
+  const at = (name: string) => ({ ...fileOf(name).file, lastModified: 5_123 });
+  expect(queue.giveFiles([at('0'), at('1'), at('2')])).toBe(1);
+  expect(send.mock.calls.map(([{ path, isUnproven }]) => [path, isUnproven])).toEqual([
+    ['/0', true],
+    ['/1', false],
+  ]);
+});

@@ -1,3 +1,4 @@
+import { newOnceKey } from '../api/once-key.ts';
 import { numberedPath } from './numbered-path.ts';
 import type { SendFile } from './send-file.ts';
 import type { Sending } from './send-job.ts';
@@ -21,6 +22,8 @@ export interface Upload {
   error: unknown;
   /** Whether what is there may be replaced. */
   overwrite: boolean;
+  /** As a job of sending has it; another one with each choice of the viewer. */
+  key: string;
   /** The upload in parts that the server knows it by. */
   session: string | undefined;
   /** When the file was changed last, as far as it is known; milliseconds since 1970. */
@@ -162,7 +165,7 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
     resolve(id, choice, forAll = false) {
       for (const upload of [...byId.values()].filter((each) => each.state === 'exists' && (forAll || each.id === id))) {
         if (choice === 'skip') change(upload, { state: 'cancelled' });
-        else enqueue(upload, choice === 'replace' ? { overwrite: true } : { path: numberedPath(upload.path) });
+        else enqueue(upload, { key: newOnceKey(), ...(choice === 'replace' ? { overwrite: true } : { path: numberedPath(upload.path) }) });
       }
     },
     clear() {
@@ -187,16 +190,20 @@ function createRuns(
     change(upload, { session, modifiedMs: file.lastModified });
   };
   const run = async (upload: Upload, file: File, { signal }: AbortController) => {
-    const { path, overwrite, session } = upload;
+    const { path, overwrite, session, key } = upload;
     change(upload, { state: 'sending', doing: 'sending', sentBytes: session === undefined ? 0 : upload.sentBytes });
     const speedAt = createSpeed();
     const outcome = await send({
-      ...{ file, path, overwrite, session, signal },
-      isUnproven: session !== undefined && upload.modifiedMs === undefined,
+      ...{ file, path, overwrite, session, key, signal },
+      isUnproven: session !== undefined && upload.modifiedMs !== file.lastModified,
       tell({ sentBytes = upload.sentBytes, doing, error }) {
         if (!signal.aborted) change(upload, { sentBytes, doing, error, speed: speedAt(sentBytes) });
       },
       keep: (kept) => keep(upload, file, kept),
+      askAgain() {
+        change(upload, { overwrite: false, key: newOnceKey() });
+        return upload.key;
+      },
     }).catch((error: unknown) => ({ state: 'failed' as const, error }));
     if (signal.aborted) return;
     if (outcome.state === 'done') change(upload, { state: 'done', speed: 0, sentBytes: upload.sizeBytes, file: undefined });
@@ -222,15 +229,20 @@ function createRuns(
   };
 }
 
-/** Two files of one name and size are the same where they were changed at the same moment; where that is not known, the server compares. */
+/**
+ * Two files of one name and size are the same where they were changed at the same moment. Where that is not known, or one of two programs tells seconds alone,
+ * the server compares.
+ */
 function isSame({ sizeBytes, modifiedMs }: Upload, file: File): boolean {
-  return sizeBytes === file.size && (modifiedMs === undefined || modifiedMs === file.lastModified);
+  return sizeBytes === file.size && (modifiedMs === undefined || secondOf(modifiedMs) === secondOf(file.lastModified));
 }
+
+const secondOf = (ms: number) => Math.floor(ms / 1_000);
 
 function newUpload(id: number, path: string, sizeBytes: number, known: Partial<Upload>): Upload {
   return {
     ...{ id, path, sizeBytes, file: undefined, state: 'waiting', sentBytes: 0, speed: 0, doing: 'sending' },
-    ...{ error: undefined, overwrite: false, session: undefined, modifiedMs: undefined },
+    ...{ error: undefined, overwrite: false, key: newOnceKey(), session: undefined, modifiedMs: undefined },
     ...known,
   };
 }

@@ -4,7 +4,7 @@ import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } fr
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
-import { callerOf, callOf, type Operation, savedMeanwhile } from '../changing/operations/operation.ts';
+import { callerOf, callOf, type Operation, type Place, savedMeanwhile } from '../changing/operations/operation.ts';
 import { patiently } from '../changing/operations/rights-of-now.ts';
 import { hasContent } from '../changing/same-content.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
@@ -59,14 +59,17 @@ export async function publishUpload(
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
-        const there = () => findEntry(operation.snapshot, session.path, located, callOf(operation));
-        await store.beginPublishing(session.id, session.path, await there());
+        const there = () => findEntry(operation.snapshot, session.path, located, { ...callOf(operation), seesAll: true });
+        const isLater = overwrite && session.publishingPath !== undefined;
+        const now = await there();
+        const place = { driver, path: located.path };
+        if (isLater && (await isOfOthers(now, operation, session, place, draft))) throw savedMeanwhile(baseName(session.path));
+        await store.beginPublishing(session.id, session.path, isLater ? session.replaced : now);
         entry = await draft.publish(publishing).catch(async (error) => {
           // Of what is not there it may be the draft, or what is above the file.
           if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
           // A bucket knows what had the name before the first attempt.
-          const isLater = overwrite && session.publishingPath !== undefined && AppError.is(error, 'ENTRY_EXISTS');
-          throw isLater && (await there()) ? savedMeanwhile(baseName(session.path)) : error;
+          throw isLater && AppError.is(error, 'ENTRY_EXISTS') && (await there()) ? savedMeanwhile(baseName(session.path)) : error;
         });
       } else entry = await writeCopy(parts, operation, { session, located, driver, draft }, publishing);
       return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });
@@ -127,8 +130,7 @@ async function writeCopy(
   const made = async (refusal: () => AppError) => {
     const entry = publishingPath === undefined ? undefined : await there();
     if (!entry || isReplaced(entry, session)) return undefined;
-    if (entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) throw refusal();
-    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), callOf(operation)))) throw refusal();
+    if (await isOfOthers(entry, operation, session, place, draft)) throw refusal();
     return entry;
   };
   const exists = () => storageError('ENTRY_EXISTS');
@@ -142,6 +144,20 @@ async function writeCopy(
     if (late) return late;
     throw error;
   }
+}
+
+/** Whether what has the name at a later attempt is neither what had it before the first one, nor ours. */
+async function isOfOthers(
+  entry: Entry | undefined,
+  operation: Operation,
+  session: UploadSession,
+  place: Place,
+  draft: SessionDraft,
+): Promise<boolean> {
+  const { sizeBytes } = session;
+  if (!entry || isReplaced(entry, session)) return false;
+  if (entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) return true;
+  return !(await hasContent(place, async (reading) => draft.read({ signal: reading }), callOf(operation)));
 }
 
 /** Rights, login, rules and claim are asked for again when the file is about to get its name. */

@@ -1,0 +1,98 @@
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import type { ErrorName } from '../api/operations.ts';
+import type { SendJob } from './send-job.ts';
+
+vi.stubGlobal('localStorage', { getItem: () => null });
+vi.stubGlobal('addEventListener', (type: string, goOn: () => void) => type === 'online' && queueMicrotask(goOn));
+vi.stubGlobal('removeEventListener', () => undefined);
+vi.stubGlobal('fetch', async () => new Response('pong'));
+const call = vi.fn();
+const sendBytes = vi.fn();
+const { ApiError } = await import('../api/call.ts');
+vi.doMock('../api/call.ts', () => ({ ApiError, call }));
+vi.doMock('./send-in-thread.ts', () => ({ sendInThread: undefined }));
+vi.doMock('./send-bytes.ts', () => ({ sendBytes, encodePath: (path: string) => path, TOO_LARGE: 413 }));
+vi.resetModules();
+const { createSendFile } = await import('./send-file.ts');
+afterAll(() => {
+  for (const path of ['../api/call.ts', './send-in-thread.ts', './send-bytes.ts']) vi.doUnmock(path);
+  vi.unstubAllGlobals();
+});
+beforeEach(() => {
+  call.mockReset();
+  sendBytes.mockReset();
+});
+
+const lost = () => Promise.reject(new ApiError(0, 'lost'));
+const says = (error: ErrorName) => Promise.reject(new ApiError(400, error, error));
+const KNOWN = { upload_id: 'a', state: 'receiving', chunk_size: 2 ** 20, total_chunks: 1, received: [], received_bytes: 0 };
+
+const bigFile = () => new File([new Uint8Array(9 * 2 ** 20)], 'a');
+
+/** Answers calls by the end of their address. */
+function answer(answers: Readonly<Record<string, () => unknown>>): void {
+  call.mockImplementation(async (address: string) => answers[address.split('/').at(-1) ?? '']?.());
+}
+
+function send(takesParts: boolean, asked: Partial<SendJob> = {}) {
+  const askAgain = vi.fn(() => 'another key');
+  const keep = vi.fn();
+  const job = {
+    ...{ file: new File(['text'], 'a'), path: '/a', overwrite: true, key: 'the key', session: undefined, isUnproven: false },
+    ...{ signal: new AbortController().signal, tell: () => undefined, keep, askAgain, ...asked },
+  };
+  return { outcome: createSendFile(() => takesParts)(job), askAgain, keep };
+}
+
+const begunWith = () => call.mock.calls.filter(([address]) => address.endsWith('/init')).map(([, { Overwrite }]) => Overwrite);
+
+it('an upload whose end is not answered is not begun anew, however often: it may be stored, and replaced by others', async () => {
+  let ends = 0;
+  const received = () => ({ ...KNOWN, received: [[0, 0]] });
+  answer({ init: () => KNOWN, status: received, complete: () => (++ends < 8 ? lost() : undefined) });
+  expect(await send(true, { file: bigFile() }).outcome).toEqual({ state: 'done' });
+  expect(begunWith()).toEqual(['true']);
+  expect(call.mock.calls.some(([address]) => address.endsWith('/abort'))).toBe(false);
+});
+
+it('one whose parts are cut off again and again is begun anew in smaller ones', async () => {
+  answer({ init: () => KNOWN, status: () => KNOWN });
+  for (let cut = 0; cut < 3; cut += 1) sendBytes.mockImplementationOnce(lost);
+  expect(await send(true, { file: bigFile() }).outcome).toEqual({ state: 'done' });
+  expect(call.mock.calls.filter(([address]) => address.endsWith('/init')).map(([, input]) => input['X-Chunk-Size'])).toEqual([
+    `${8 * 2 ** 20}`,
+    `${4 * 2 ** 20}`,
+  ]);
+});
+
+const keysOfPuts = () => sendBytes.mock.calls.map(([, headers]) => [headers['Idempotency-Key'], headers.Overwrite]);
+
+it('a file that is sent again has its key, by which the server knows it', async () => {
+  for (let put = 0; put < 2; put += 1) sendBytes.mockImplementationOnce(lost);
+  const { outcome, askAgain } = send(false);
+  expect(await outcome).toEqual({ state: 'done' });
+  expect(keysOfPuts()).toEqual(Array.from({ length: 3 }, () => ['the key', 'true']));
+  expect(askAgain).not.toHaveBeenCalled();
+});
+
+it('where nobody knows what came of it, it is asked anew whether it replaces what is there', async () => {
+  sendBytes.mockImplementationOnce(() => says('FAILED_PRECONDITION')).mockImplementation(() => says('ENTRY_EXISTS'));
+  const unknown = send(false);
+  expect(await unknown.outcome).toEqual({ state: 'exists' });
+  expect(keysOfPuts()).toEqual([
+    ['the key', 'true'],
+    ['another key', 'false'],
+  ]);
+
+  answer({ status: () => says('RECORD_NOT_FOUND') });
+  const forgotten = send(true, { session: 'gone' });
+  expect(await forgotten.outcome).toEqual({ state: 'exists' });
+  expect(forgotten.askAgain).toHaveBeenCalled();
+});
+
+it('an upload that found its name taken at its end is begun anew where that is to be replaced', async () => {
+  answer({ init: () => KNOWN, complete: () => says('ENTRY_EXISTS'), status: () => says('RECORD_NOT_FOUND') });
+  const { outcome, keep } = send(true, { overwrite: false, file: bigFile() });
+  expect(await outcome).toEqual({ state: 'exists' });
+  expect(keep).toHaveBeenLastCalledWith(undefined);
+});
