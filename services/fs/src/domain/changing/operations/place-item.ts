@@ -11,7 +11,8 @@ import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
 import { callOf, nameTaken, type Operation, type OwnCall, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
-import { changeCallOf, mayHideMore, RENEW_MS } from './rights-of-now.ts';
+import { mayHide } from './require-nothing-hidden.ts';
+import { busy, changeCallOf, mayHideMore, RENEW_MS } from './rights-of-now.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
@@ -129,6 +130,7 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
   const changeCall = changeCallOf(operation);
   try {
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, changeCall);
+    if (requireStill) await requireAsLooked(operation, item, here, changeCall);
     const since = changes.now();
     const begunAtMs = performance.now();
     const entry = await here.driver[call](here.path, there.path, {
@@ -152,6 +154,23 @@ async function step(operation: Operation, item: Item, verb: Verb, requireStill?:
     if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return undefined;
     throw named(error, baseName(target));
   }
+}
+
+/**
+ * All entries of a call are looked at before the first of them is touched: by its turn a file may be a link or a folder, with something hidden behind it that nobody
+ * has looked for.
+ *
+ * @throws AppError OVERLOADED: whoever asks again is told what holds now
+ */
+async function requireAsLooked(
+  operation: Operation,
+  { entry, source, target }: Item,
+  { driver, path }: Place,
+  call: OwnCall,
+): Promise<void> {
+  if (entry.isDirectory || !mayHide(operation, source, target)) return;
+  const now = await driver.stat(path, call);
+  if (now.isDirectory || (now.isLink && !entry.isLink)) throw busy();
 }
 
 /**
@@ -184,12 +203,13 @@ interface Done {
 }
 
 /** @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin */
-function requireStep({ item, later, requireThen }: Done): void {
+function requireStep({ item, entry, later, requireThen }: Done): void {
   const { basePath } = later.actor;
   if (requireThen && !(isWithin(basePath, item.source) && isWithin(basePath, item.target))) throw denied();
   requireThen?.(later);
-  // A rule may have come that hides something on one side alone.
-  if (!mayGoWhole(later, item)) throw denied();
+  // A rule may have come that hides something on one side alone, and another entry since the last look.
+  const isLinkNow = entry.isLink === true && item.entry.isLink !== true;
+  if (!mayGoWhole(later, { ...item, entry }) || (isLinkNow && mayHide(later, item.source, item.target))) throw denied();
 }
 
 /**

@@ -253,3 +253,65 @@ it('of several folders one is gone through after the other: their listings share
   expect(await planPlacement(memory.operation(blind), place(names, '/b'), 'move')).toHaveLength(names.length);
   expect(most).toBe(1);
 });
+
+describe.each([
+  ['by its turn', 'a'],
+  ['as it is placed', 'l'],
+])('what was looked at as a file and is a folder %s', (_when, trigger) => {
+  /** A tree in which `/in/l` becomes a folder with something hidden in it just as the storage is asked to place another entry, or it. */
+  const open = async () => {
+    let isFile = true;
+    const late: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Late',
+      async open(addition, context) {
+        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
+        const late =
+          (act: StorageDriver['rename']): StorageDriver['rename'] =>
+          async (from, to, options) => {
+            if (isFile && from === `/in/${trigger}`) {
+              isFile = false;
+              await driver.remove(mpath('/in/l'), { recursive: false });
+              await driver.write(mpath('/in/l/secret'), bytesOf('secret'), { overwrite: true });
+            }
+            return (act as NonNullable<typeof act>)(from, to, options);
+          };
+        return Object.assign(driver, { rename: late(driver.rename.bind(driver)), copy: late(driver.copy.bind(driver)) });
+      },
+    };
+    const memory = await openTree({
+      storages: [{ driver: 'Late' }],
+      drivers: [late],
+      rules: [
+        { path: '/in', hide: '^secret$', h_sub: true },
+        { path: '/in/pub', readme: 'welcome' },
+      ],
+    });
+    for (const path of ['/in/a', '/in/l']) await memory.put(path);
+    await memory.makeFolder('/out');
+    return memory;
+  };
+  const request = { src_dir: '/in', dst_dir: '/out', names: ['a', 'l'], overwrite: false, skip_existing: false };
+
+  it.each([
+    ['move', (operation: Operation) => placeEntries(operation, request, 'move', never)],
+    ['copy', (operation: Operation) => placeEntries(operation, request, 'copy', never)],
+    [
+      'batch_rename',
+      (operation: Operation) =>
+        batchRename(operation, {
+          src_dir: '/in',
+          rename_objects: [
+            { src_name: 'a', new_name: 'b' },
+            { src_name: 'l', new_name: 'pub' },
+          ],
+        }),
+    ],
+  ])('is no part of a %s, for nobody has looked through it', async (_what, change) => {
+    const memory = await open();
+    await expect(change(memory.operation(blind))).rejects.toMatchObject({ code: trigger === 'a' ? 'OVERLOADED' : 'PERMISSION_DENIED' });
+    const everything = await memory.everything();
+    expect(everything).toContain('/in/l/secret');
+    expect(everything.filter((path) => path.includes('secret'))).toEqual(['/in/l/secret']);
+  });
+});

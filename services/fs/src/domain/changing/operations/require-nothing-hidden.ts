@@ -44,7 +44,7 @@ export async function requireNothingHidden(operation: Operation, whole: WholeEnt
 }
 
 /** Whether anything can be hidden in a folder, there or where it is to be. */
-function mayHide({ actor, snapshot: { rules } }: Operation, source: VirtualPath, target: VirtualPath | undefined): boolean {
+export function mayHide({ actor, snapshot: { rules } }: Operation, source: VirtualPath, target: VirtualPath | undefined): boolean {
   return rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
 }
 
