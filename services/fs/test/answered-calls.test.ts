@@ -97,6 +97,15 @@ describe('what is asked for under one key', () => {
     expect(done.times).toBe(0);
   });
 
+  it('is done in a store without room, for whoever removes makes some', async () => {
+    const models = modelsOf(store);
+    const full = Object.assign(new Error('no room'), { code: 14_031 });
+    const answeredCalls = Object.assign(Object.create(models.answeredCalls), { create: () => Promise.reject(full) });
+    const { done, run } = work();
+    await createOnce({ ...models, answeredCalls }, Date.now)(callOf('key-of-sixteen-9'), run);
+    expect(done.times).toBe(1);
+  });
+
   it('is done each time by who sends more than is kept', async () => {
     const once = createOnce(modelsOf(store), Date.now);
     const { done, run } = work();

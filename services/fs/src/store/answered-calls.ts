@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { isDuplicateKey, type Models, makeIndexes } from '@wharf/models';
-import type { Call } from '@wharf/service-kit';
+import { type Call, isStoreFull } from '@wharf/service-kit';
 
 /**
  * Does what a call asks for once, however often its client sends it: browsers send a request again, by themselves, whose connection was lost before its answer
@@ -16,7 +16,7 @@ export type Once = <Result extends object>(call: Call, run: () => Promise<Result
 /** An answer is known for so long, in milliseconds: a machine that slept asks again as it wakes. */
 const KEPT_MS = 24 * 3_600_000;
 /** Of one user and of all, through one process in that time; what goes beyond is done each time. */
-const [MOST_OF_USER, MOST_OF_ALL] = [2_000, 20_000];
+const [MOST_OF_USER, MOST_OF_ALL] = [2_000, 10_000];
 /** Of JSON, in characters; a longer answer is not kept. */
 const MOST_ANSWER = 64 * 1024;
 /** Whoever asks again waits so long for the first one, in milliseconds. */
@@ -34,16 +34,17 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     });
     return indexing;
   };
-  /** @returns false: it was asked for before */
-  const begin = async (_id: string, owner: string): Promise<boolean> => {
+  const begin = async (_id: string, owner: string): Promise<'begun' | 'known' | 'unkept'> => {
     await prepare();
     try {
       await answeredCalls.create({ _id, owner, is_answered: false, answer: '', until: new Date(clock() + KEPT_MS) });
-      return true;
+      return 'begun';
     } catch (error) {
+      // Whoever removes makes room.
+      if (isStoreFull(error)) return 'unkept';
       if (!isDuplicateKey(error)) throw error;
       // The answer to our own writing may have been lost.
-      return (await answeredCalls.countDocuments({ _id, owner })) > 0;
+      return (await answeredCalls.countDocuments({ _id, owner })) > 0 ? 'begun' : 'known';
     }
   };
   /** Where that fails whoever asks again is told that nobody knows. */
@@ -68,7 +69,9 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     const { identity, onceKey, signal } = call;
     if (onceKey === undefined || identity?.kind !== 'user' || !takeRoom(identity.id)) return run();
     const _id = createHash('sha256').update(`${identity.id}\n${onceKey}`).digest('hex');
-    if (!(await begin(_id, randomUUID()))) return earlier(_id, signal);
+    const begun = await begin(_id, randomUUID());
+    if (begun === 'unkept') return run();
+    if (begun === 'known') return earlier(_id, signal);
     try {
       const result = await run();
       await note(_id, { result });
