@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { modelsOf } from '@wharf/models';
 import { type Call, connectStore, type StoreConnection } from '@wharf/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOnce, type Once } from '../src/store/answered-calls.ts';
 import { type Installation, openInstallation, USER } from './installation.ts';
 
@@ -9,6 +11,7 @@ let installation: Installation;
 let store: StoreConnection;
 let replicas: readonly [Once, Once];
 const { signal } = new AbortController();
+const ASKED = ['removeEntries', ['a']];
 const callOf = (onceKey: string | undefined, id: number = USER.id): Call => ({
   identity: { ...USER, id },
   requestId: 'test',
@@ -42,11 +45,11 @@ function work(fail?: AppError) {
 describe('what is asked for under one key', () => {
   it('is done once, by whatever replica, and answered alike', async () => {
     const { done, run } = work();
-    for (const once of [...replicas, ...replicas]) expect(await once(callOf('key-of-sixteen-1'), run)).toEqual({ moved: 1 });
+    for (const once of [...replicas, ...replicas]) expect(await once(callOf('key-of-sixteen-1'), ASKED, run)).toEqual({ moved: 1 });
     expect(done.times).toBe(1);
   });
 
-  it('is done again under another key, of another user, or without one', async () => {
+  it('is done again under another key, of another user, without one, or where another call had it', async () => {
     const { done, run } = work();
     const [once] = replicas;
     for (const call of [
@@ -56,26 +59,37 @@ describe('what is asked for under one key', () => {
       callOf(undefined),
       callOf(undefined),
     ])
-      await once(call, run);
-    expect(done.times).toBe(5);
+      await once(call, ASKED, run);
+    for (const asked of [
+      ['removeEntries', ['b']],
+      ['makeDirectory', ['a']],
+      ['removeEntries', ['a', 'b']],
+    ])
+      await once(callOf('key-of-sixteen-2'), asked, run);
+    expect(done.times).toBe(8);
   });
 
   it('fails as it failed, and is done anew where a failure leaves nothing', async () => {
     const { done, run } = work(new AppError('ENTRY_NOT_FOUND', 'object not found'));
     for (const once of replicas)
-      await expect(once(callOf('key-of-sixteen-4'), run)).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND', message: 'object not found' });
+      await expect(once(callOf('key-of-sixteen-4'), ASKED, run)).rejects.toMatchObject({
+        code: 'ENTRY_NOT_FOUND',
+        message: 'object not found',
+      });
     expect(done.times).toBe(1);
     for (const once of replicas)
-      await expect(once(callOf('key-of-sixteen-5'), run, { leavesNothing: true })).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+      await expect(once(callOf('key-of-sixteen-5'), ASKED, run, { leavesNothing: () => true })).rejects.toMatchObject({
+        code: 'ENTRY_NOT_FOUND',
+      });
     expect(done.times).toBe(3);
   });
 
   it('is waited for while it is being done', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
-    const first = replicas[0](callOf('key-of-sixteen-6'), () => promise);
+    const first = replicas[0](callOf('key-of-sixteen-6'), ASKED, () => promise);
     const { done, run } = work();
     // Whichever comes first.
-    const second = replicas[1](callOf('key-of-sixteen-6'), run).catch(() => ({ moved: 'late' }));
+    const second = replicas[1](callOf('key-of-sixteen-6'), ASKED, run).catch(() => ({ moved: 'late' }));
     resolve({ moved: 'first' });
     const answers = await Promise.all([first, second]);
     expect(answers[0]).toEqual({ moved: 'first' });
@@ -83,34 +97,64 @@ describe('what is asked for under one key', () => {
   });
 
   it('is not done again where nobody knows what came of it', async () => {
-    const never = replicas[0](callOf('key-of-sixteen-7'), () => new Promise<object>(() => undefined));
+    const never = replicas[0](callOf('key-of-sixteen-7'), ASKED, () => new Promise<object>(() => undefined));
     void never.catch(() => undefined);
     const { done, run } = work();
     await modelsOf(store).answeredCalls.findOne({}).lean();
     const long = 'x'.repeat(100_000);
-    await replicas[0](callOf('key-of-sixteen-8'), async () => ({ long }));
+    await replicas[0](callOf('key-of-sixteen-8'), ASKED, async () => ({ long }));
     for (const key of ['key-of-sixteen-7', 'key-of-sixteen-8'])
-      await expect(replicas[1](callOf(key), run)).rejects.toMatchObject({
+      await expect(replicas[1](callOf(key), ASKED, run)).rejects.toMatchObject({
         code: 'FAILED_PRECONDITION',
         message: expect.stringContaining('look at what is there'),
       });
     expect(done.times).toBe(0);
   });
 
-  it('is done in a store without room, for whoever removes makes some', async () => {
-    const models = modelsOf(store);
-    const full = Object.assign(new Error('no room'), { code: 14_031 });
-    const answeredCalls = Object.assign(Object.create(models.answeredCalls), { create: () => Promise.reject(full) });
-    const { done, run } = work();
-    await createOnce({ ...models, answeredCalls }, Date.now)(callOf('key-of-sixteen-9'), run);
-    expect(done.times).toBe(1);
+  it('is done by the second one where the first has left nothing meanwhile', async () => {
+    const { promise, reject } = Promise.withResolvers<object>();
+    const first = replicas[0](callOf('key-of-sixteen-9'), ASKED, () => promise, { leavesNothing: () => true }).catch(() => 'failed');
+    await vi.waitFor(async () => expect(await modelsOf(store).answeredCalls.countDocuments({ is_answered: false })).toBeGreaterThan(1));
+    const { run } = work();
+    const second = replicas[1](callOf('key-of-sixteen-9'), ASKED, run);
+    await setTimeout(100);
+    reject(new AppError('QUOTA_EXCEEDED', 'full'));
+    expect(await first).toBe('failed');
+    expect(await second).toEqual({ moved: 1 });
   });
 
-  it('is done each time by who sends more than is kept', async () => {
-    const once = createOnce(modelsOf(store), Date.now);
-    const { done, run } = work();
-    for (let number = 0; number < 2_000; number += 1) await once(callOf(`many-of-sixteen-${number}`, 4_712), async () => ({}));
-    for (let round = 0; round < 2; round += 1) await once(callOf('one-more-of-sixteen', 4_712), run);
-    expect(done.times).toBe(2);
+  it('that failed as its client had left is known by nobody', async () => {
+    const gone = new AbortController();
+    const left = { ...callOf('key-of-sixteen-a'), signal: gone.signal };
+    const cancelled = async () => {
+      gone.abort();
+      throw new AppError('CANCELLED', 'cancelled');
+    };
+    await expect(replicas[0](left, ASKED, cancelled)).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(replicas[1](callOf('key-of-sixteen-a'), ASKED, work().run)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
   });
+
+  it('is known of the last ones of who sends many, by another process too', async () => {
+    const { done, run } = work();
+    const ask = (once: Once, number: number) => once(callOf(`many-of-sixteen-${number}`, 4_712), ASKED, run);
+    const once = createOnce(modelsOf(store), Date.now);
+    await ask(once, 0);
+    await Promise.all(Array.from({ length: 2_000 }, (_, index) => ask(once, index + 1)));
+    const another = createOnce(modelsOf(store), Date.now);
+    for (const number of [2_000, 1_999, 1]) await ask(another, number);
+    expect(done.times).toBe(2_001);
+    await ask(once, 0);
+    expect(done.times).toBe(2_002);
+  });
+});
+
+it('where the store has no room all is done, and what was answered before is known', async () => {
+  const small = await startEmbeddedMongo({ dataDir: `${installation.dir}/small`, maxDocuments: 1 });
+  onTestFinished(() => small.stop());
+  const connection = await connectStore(small.url);
+  onTestFinished(() => connection.close());
+  const once = createOnce(modelsOf(connection), Date.now);
+  const { done, run } = work();
+  for (const key of ['first-of-sixteen', 'first-of-sixteen', 'second-of-sixteen', 'second-of-sixteen']) await once(callOf(key), ASKED, run);
+  expect(done.times).toBe(3);
 });

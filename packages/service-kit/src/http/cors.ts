@@ -16,6 +16,7 @@ const API_HEADERS = [
   'If-Match',
   'If-None-Match',
   'If-Unmodified-Since',
+  'Idempotency-Key',
   'Last-Modified',
   'Password',
   'X-File-Md5',

@@ -82,8 +82,16 @@ const IF_UNMODIFIED_SINCE = header(
   false,
   'Replaces the file only while its date is not later than this one; code 412 otherwise. Passed over beside If-Match.',
 );
+const IDEMPOTENCY_KEY = header(
+  'Idempotency-Key',
+  false,
+  '16 to 128 letters, digits, `_`, `-`, `.` and `:`: an upload that is sent again under its key is stored once.',
+);
 const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
-const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH, IF_UNMODIFIED_SINCE];
+const PUT_PARAMETERS = [
+  ...[FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH, IF_UNMODIFIED_SINCE],
+  IDEMPOTENCY_KEY,
+];
 const BYTES = 'application/octet-stream';
 
 const partsShape = z.object({

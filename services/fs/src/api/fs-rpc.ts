@@ -44,9 +44,9 @@ export interface FsRpcOptions {
 export function createFsRpc({ context, keeper, mounts, registry, tests, replica }: FsRpcOptions) {
   const enter = createEntryRoom();
   const once =
-    <Request, Result extends object>(handler: (request: Request, call: Call) => Promise<Result>) =>
+    <Request extends object, Result extends object>(name: string, handler: (request: Request, call: Call) => Promise<Result>) =>
     (request: Request, call: Call) =>
-      context.once(call, () => handler(request, call));
+      context.once(call, piecesOf(name, request), () => handler(request, call));
   return defineRpcService(FsServiceDefinition, {
     listEntries: forUsers(listEntriesHandler(context, enter)),
     getEntry: forUsers(getEntryHandler(context, enter)),
@@ -54,16 +54,16 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     searchEntries: forUsers(searchEntriesHandler(context, keeper, enter)),
     callDriverMethod: forUsers(callDriverMethodHandler(context)),
     getLink: forAdmins(getLinkHandler(context)),
-    makeDirectory: forUsers(once(makeDirectoryHandler(context))),
-    renameEntry: forUsers(once(renameEntryHandler(context))),
-    batchRename: forUsers(once(batchRenameHandler(context))),
-    regexRename: forUsers(once(regexRenameHandler(context))),
-    moveEntries: forUsers(once(moveEntriesHandler(context))),
-    recursiveMove: forUsers(once(recursiveMoveHandler(context))),
-    copyEntries: forUsers(once(copyEntriesHandler(context))),
-    removeEntries: forUsers(once(removeEntriesHandler(context))),
-    removeIfEmpty: forUsers(once(removeIfEmptyHandler(context))),
-    removeEmptyDirectories: forUsers(once(removeEmptyDirectoriesHandler(context))),
+    makeDirectory: forUsers(once('makeDirectory', makeDirectoryHandler(context))),
+    renameEntry: forUsers(once('renameEntry', renameEntryHandler(context))),
+    batchRename: forUsers(once('batchRename', batchRenameHandler(context))),
+    regexRename: forUsers(once('regexRename', regexRenameHandler(context))),
+    moveEntries: forUsers(once('moveEntries', moveEntriesHandler(context))),
+    recursiveMove: forUsers(once('recursiveMove', recursiveMoveHandler(context))),
+    copyEntries: forUsers(once('copyEntries', copyEntriesHandler(context))),
+    removeEntries: forUsers(once('removeEntries', removeEntriesHandler(context))),
+    removeIfEmpty: forUsers(once('removeIfEmpty', removeIfEmptyHandler(context))),
+    removeEmptyDirectories: forUsers(once('removeEmptyDirectories', removeEmptyDirectoriesHandler(context))),
     listDrivers: forAdmins(listDriversHandler(registry)),
     listDriverOptions: forAdmins(listDriverOptionsHandler(registry, tests)),
     buildIndex: forAdmins(buildIndexHandler(context, keeper)),
@@ -77,4 +77,17 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     explainAccess: forAdmins(explainAccessHandler(context)),
     listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
   });
+}
+
+/** What is asked of a method, in pieces: a list of names may be long. */
+function* piecesOf(method: string, request: object): Generator<unknown> {
+  yield method;
+  for (const [field, value] of Object.entries(request)) {
+    yield field;
+    if (!Array.isArray(value)) yield value;
+    else {
+      yield value.length;
+      yield* value;
+    }
+  }
 }

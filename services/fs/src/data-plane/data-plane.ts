@@ -26,6 +26,7 @@ import {
   withHops,
 } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
+import { isOutcomeKnown } from '../domain/changing/upload.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { AccelAddress } from './accel-redirect.ts';
 import type { DirectRequests } from './direct-requests.ts';
@@ -36,6 +37,7 @@ import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-rang
 import { receiveRaw } from './receive-raw.ts';
 import { receiveTus } from './receive-tus.ts';
 import { refuseDownload, refuseUpload, sendEnvelope } from './refusal.ts';
+import { whatIsPut } from './upload-headers.ts';
 
 export interface DataPlaneOptions {
   readonly context: FsContext;
@@ -176,7 +178,11 @@ async function answer(
     const identified = await identify();
     if (isPart) return receiveParts(context, options.uploads, request, response, { path, query: query(), call: identified });
     const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
-    const { task, etag } = await context.once(identified, () => receive(context, request, identified), { leavesNothing: true });
+    // Such a body has no name before its last byte has come. One without a length, or in a form, may be whole before the request is.
+    const isCut = () => path === '/api/fs/put' && request.headers['content-length'] !== undefined && !request.complete;
+    const leavesNothing = (error: unknown) => isOutcomeKnown(error) || isCut();
+    const run = () => receive(context, request, identified);
+    const { task, etag } = await context.once(identified, whatIsPut(path, request.headers), run, { leavesNothing });
     if (etag !== undefined) response.setHeader('ETag', etag);
     return sendEnvelope(response, successEnvelope({ task }));
   }

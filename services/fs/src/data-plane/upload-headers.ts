@@ -11,6 +11,17 @@ const DIGESTS = [
   { name: 'sha256', header: 'x-file-sha256', length: 64 },
 ] as const;
 
+/** What says which file an upload is, and what is to become of it. */
+const TELLING = [
+  ...['file-path', 'content-length', 'content-type', 'x-file-size', 'last-modified', 'password', 'as-task'],
+  ...['overwrite', 'if-match', 'if-none-match', 'if-unmodified-since', ...DIGESTS.map(({ header }) => header)],
+];
+
+/** What tells an upload from others, as far as its headers do. */
+export function whatIsPut(route: string, headers: IncomingHttpHeaders): unknown[] {
+  return [route, ...TELLING.map((name) => headers[name] ?? null)];
+}
+
 /** What the headers of an upload say (docs/api-family.md#upload-headers). @throws AppError INVALID_ARGUMENT naming the header */
 export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequest, 'sizeBytes'> {
   return {

@@ -2,84 +2,116 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { isDuplicateKey, type Models, makeIndexes } from '@wharf/models';
-import { type Call, isStoreFull } from '@wharf/service-kit';
+import { createPace } from '@wharf/pace';
+import { type Call, foreseen, isStoreFull } from '@wharf/service-kit';
+import { createShelf } from './answer-shelf.ts';
 
 /**
  * Does what a call asks for once, however often its client sends it: browsers send a request again, by themselves, whose connection was lost before its answer
- * came, and by then somebody else may have stored what it would remove or replace. A call without a key is done each time.
+ * came, and by then somebody else may have stored what it would remove or replace. A call without a key is done each time, and so is one with the key of another.
  *
- * @param how.leavesNothing what fails has done nothing, and is done anew
- * @throws AppError FAILED_PRECONDITION: it was asked for before, and nobody knows its answer; what `run` throws, and what it threw the first time
+ * @param asked tells the call from others, in pieces of JSON: a client may give two of them one key by mistake
+ * @param how.leavesNothing whether what failed so has done nothing: it is done anew. By default whoever asks again is told the failure
+ * @throws AppError FAILED_PRECONDITION: it was asked for before, and nobody knows what came of it; what `run` throws, and what it threw the first time
  */
-export type Once = <Result extends object>(call: Call, run: () => Promise<Result>, how?: { leavesNothing: boolean }) => Promise<Result>;
+export type Once = <Result extends object>(
+  call: Call,
+  asked: Iterable<unknown>,
+  run: () => Promise<Result>,
+  how?: { leavesNothing: (error: unknown) => boolean },
+) => Promise<Result>;
 
 /** An answer is known for so long, in milliseconds: a machine that slept asks again as it wakes. */
 const KEPT_MS = 24 * 3_600_000;
-/** Of one user and of all, through one process in that time; what goes beyond is done each time. */
-const [MOST_OF_USER, MOST_OF_ALL] = [2_000, 10_000];
 /** Of JSON, in characters; a longer answer is not kept. */
 const MOST_ANSWER = 64 * 1024;
 /** Whoever asks again waits so long for the first one, in milliseconds. */
 const PATIENCE_MS = 30_000;
-const PAUSE_MS = 100;
+/** Between two looks, each time twice as long. */
+const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 1_000];
+
+/** One attempt to write a record. */
+interface Attempt {
+  readonly _id: string;
+  readonly owner: string;
+}
 
 /** @param patienceMs another one is given by tests only */
 export function createOnce({ answeredCalls }: Models, clock: () => number, patienceMs = PATIENCE_MS): Once {
-  const takeRoom = createRoom(clock);
-  let indexing: Promise<void> | undefined;
+  const shelf = createShelf();
+  let preparing: Promise<void> | undefined;
   const prepare = () => {
-    indexing ??= makeIndexes(answeredCalls).catch((error: unknown) => {
-      indexing = undefined;
+    preparing ??= (async () => {
+      await makeIndexes(answeredCalls);
+      const before = answeredCalls.find({ is_answered: true }, { _id: 1 }).sort({ until: 1 }).lean<{ _id: string }>();
+      for await (const { _id } of before.cursor()) shelf.put({ _id, length: 0 });
+    })().catch((error: unknown) => {
+      preparing = undefined;
       throw error;
     });
-    return indexing;
+    return preparing;
   };
-  const begin = async (_id: string, owner: string): Promise<'begun' | 'known' | 'unkept'> => {
-    await prepare();
+  /** @returns false: it was asked for before */
+  const begin = async ({ _id, owner }: Attempt): Promise<boolean> => {
     try {
+      await prepare();
       await answeredCalls.create({ _id, owner, is_answered: false, answer: '', until: new Date(clock() + KEPT_MS) });
-      return 'begun';
+      return true;
     } catch (error) {
-      // Whoever removes makes room.
-      if (isStoreFull(error)) return 'unkept';
+      // It is done, as one without a key: what is removed makes room.
+      if (isStoreFull(error)) return (await answeredCalls.countDocuments({ _id })) === 0;
       if (!isDuplicateKey(error)) throw error;
       // The answer to our own writing may have been lost.
-      return (await answeredCalls.countDocuments({ _id, owner })) > 0 ? 'begun' : 'known';
+      return (await answeredCalls.countDocuments({ _id, owner })) > 0;
     }
   };
-  /** Where that fails whoever asks again is told that nobody knows. */
-  const note = (_id: string, answer: Answer) => {
-    const text = JSON.stringify(answer);
-    const kept = { is_answered: true, answer: text.length > MOST_ANSWER ? '' : text };
-    return answeredCalls.updateOne({ _id }, { $set: kept }).catch(() => undefined);
+  /** Where that fails whoever asks again is told that nobody knows. @param known undefined: nobody does */
+  const note = async ({ _id, owner }: Attempt, userId: number, known: Answer | undefined): Promise<void> => {
+    const text = known ? JSON.stringify(known) : '';
+    const answer = text.length > MOST_ANSWER ? '' : text;
+    try {
+      await answeredCalls.updateOne({ _id, owner }, { $set: { is_answered: true, answer } });
+      const gone = shelf.put({ _id, userId, length: answer.length });
+      if (gone.length > 0) await answeredCalls.deleteMany({ _id: { $in: gone } });
+    } catch {}
   };
-  const earlier = async <Result>(_id: string, signal: AbortSignal): Promise<Result> => {
-    for (const beganAtMs = performance.now(); performance.now() - beganAtMs < patienceMs; await wait(PAUSE_MS, undefined, { signal })) {
+  /** @returns undefined: it is ours to do, as whoever was first has left nothing */
+  const findAnswer = async (attempt: Attempt, signal: AbortSignal): Promise<Answer | undefined> => {
+    const { _id } = attempt;
+    const beganAtMs = performance.now();
+    let isThere = false;
+    for (let pauseMs = SHORTEST_PAUSE_MS; performance.now() - beganAtMs < patienceMs; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      if (!isThere && (await begin(attempt))) return undefined;
       const known = await answeredCalls.findOne({ _id }).lean();
-      if (known && !known.is_answered) continue;
-      if (!known || known.answer === '') break;
-      const { result, error }: Answer = JSON.parse(known.answer);
-      if (error) throw new AppError(isErrorCode(error.code) ? error.code : 'INTERNAL', error.message);
-      return result as Result;
+      isThere = known !== null;
+      if (known?.is_answered && known.answer === '') break;
+      if (known?.is_answered) return JSON.parse(known.answer);
+      await wait(pauseMs, undefined, { signal });
     }
     throw new AppError('FAILED_PRECONDITION', 'this was asked for before, and nobody knows what came of it: look at what is there');
   };
 
-  return async (call, run, how) => {
+  return async <Result extends object>(
+    call: Call,
+    asked: Iterable<unknown>,
+    run: () => Promise<Result>,
+    how?: { leavesNothing: (error: unknown) => boolean },
+  ) => {
     const { identity, onceKey, signal } = call;
-    if (onceKey === undefined || identity?.kind !== 'user' || !takeRoom(identity.id)) return run();
-    const _id = createHash('sha256').update(`${identity.id}\n${onceKey}`).digest('hex');
-    const begun = await begin(_id, randomUUID());
-    if (begun === 'unkept') return run();
-    if (begun === 'known') return earlier(_id, signal);
+    if (onceKey === undefined || identity?.kind !== 'user') return run();
+    const attempt = { _id: await nameOf([identity.id, onceKey], asked), owner: randomUUID() };
+    const known = await findAnswer(attempt, signal);
+    if (known?.error) throw new AppError(isErrorCode(known.error.code) ? known.error.code : 'INTERNAL', known.error.message);
+    if (known) return known.result as Result;
     try {
       const result = await run();
-      await note(_id, { result });
+      await note(attempt, identity.id, { result });
       return result;
     } catch (thrown) {
-      const { code, message } = AppError.from(thrown);
-      if (how?.leavesNothing) await answeredCalls.deleteOne({ _id }).catch(() => undefined);
-      else await note(_id, { error: { code, message } });
+      const { code, message } = AppError.from(foreseen(thrown, signal));
+      if (how?.leavesNothing(thrown)) await answeredCalls.deleteOne(attempt).catch(() => undefined);
+      // Who has left has stopped it somewhere.
+      else await note(attempt, identity.id, how || signal.aborted ? undefined : { error: { code, message } });
       throw thrown;
     }
   };
@@ -90,20 +122,12 @@ interface Answer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** @returns whether one more of a user may be kept */
-function createRoom(clock: () => number): (userId: number) => boolean {
-  let since = clock();
-  let all = 0;
-  const ofUsers = new Map<number, number>();
-  return (userId) => {
-    if (Math.abs(clock() - since) > KEPT_MS) {
-      [since, all] = [clock(), 0];
-      ofUsers.clear();
-    }
-    const own = ofUsers.get(userId) ?? 0;
-    if (own >= MOST_OF_USER || all >= MOST_OF_ALL) return false;
-    ofUsers.set(userId, own + 1);
-    all += 1;
-    return true;
-  };
+async function nameOf(caller: readonly unknown[], asked: Iterable<unknown>): Promise<string> {
+  const hash = createHash('sha256').update(`${caller.join('\n')}\n`);
+  const pace = createPace();
+  for (const piece of asked) {
+    hash.update(`${JSON.stringify(piece)}\n`);
+    await pace.step();
+  }
+  return hash.digest('hex');
 }
