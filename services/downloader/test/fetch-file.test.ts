@@ -364,6 +364,25 @@ describe('of a source that says nothing by which a change would be noticed', () 
     expect(server.requests.map(({ headers }) => headers.range)).toEqual(['bytes=0-', 'bytes=0-']);
   });
 
+  it.each([
+    ['a weak ETag, and a date', { etag: 'W/"one"' }],
+    ['a date', {}],
+  ])('%s that is another one with each of its machines: it comes whole in the end', async (_what, says) => {
+    const one = content(9 * MIB, 1);
+    let answers = 0;
+    const server = await serve({
+      content: one,
+      ...says,
+      handle(_request, response) {
+        answers += 1;
+        response.setHeader('Last-Modified', answers % 2 === 0 ? OLD : 'Sun, 22 Nov 2020 20:00:00 GMT');
+        return false;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), one);
+    expect(server.requests.at(-1)?.headers.range).toBeUndefined();
+  });
+
   it('a date that its ranges leave out: it comes without them', async () => {
     const old = content(9 * MIB, 1);
     const server = await serve({

@@ -83,6 +83,11 @@ export interface FetchOptions {
 }
 
 const MAX_RESTARTS = 5;
+/**
+ * So often a source may be another one in the middle, before it is asked for in one piece: of several machines behind one name each may say its own date of the
+ * same file.
+ */
+const MAX_CHANGES = 2;
 const FIRST_WAIT_MS = 500;
 
 /**
@@ -100,6 +105,7 @@ export async function fetchFile(options: FetchOptions): Promise<{ name: EntryNam
     await options.onSave(state);
   };
   let wantsRanges = true;
+  let changes = 0;
   for (let restarts = 0; ; ) {
     try {
       const earlier = saved && (await options.destination.resume(saved.draftId));
@@ -118,8 +124,9 @@ export async function fetchFile(options: FetchOptions): Promise<{ name: EntryNam
       if (!isChanged && !isWrongRange && !isPassing(error)) throw error;
       restarts += 1;
       if (restarts > MAX_RESTARTS) throw isChanged ? new AppError('FAILED_PRECONDITION', 'the source does not stop changing') : error;
-      if (isWrongRange) wantsRanges = false;
-      else await delay(FIRST_WAIT_MS * 2 ** (restarts - 1), undefined, { signal: options.signal });
+      changes += isChanged ? 1 : 0;
+      if (isWrongRange || changes > MAX_CHANGES) wantsRanges = false;
+      if (!isWrongRange) await delay(FIRST_WAIT_MS * 2 ** (restarts - 1), undefined, { signal: options.signal });
     }
   }
 }

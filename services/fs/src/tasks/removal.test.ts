@@ -11,6 +11,8 @@ import { DENIED } from '../domain/testing/three-storages.ts';
 import { decorated, operationsOf } from '../driver-contract/complete-driver.ts';
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
+import { aliasDriver } from '../drivers/alias/index.ts';
+import { MemoryDriver } from '../drivers/memory/driver.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { removalTasks } from './placement-tasks.ts';
 import type { RemovalInput } from './removal-kind.ts';
@@ -194,6 +196,35 @@ describe('a task that removes', () => {
     const [code, text] = await refusalOf(runRemoval(other.operation(), input));
     expect([code, text]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/another place than that in which this removal began/)]);
     expect(await other.everything('/o')).toEqual(['/o/large/file']);
+  });
+
+  it('in an Alias that was opened while the folder is away in which it has begun is not told that it began elsewhere', async () => {
+    let isAway = false;
+    const store = new MemoryDriver({ hasObjects: true });
+    const bucket: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Bucket',
+      async open() {
+        if (isAway) throw new AppError('STORAGE_UNAVAILABLE', 'away');
+        return decorated({ ...operationsOf(store), close: async () => {} });
+      },
+    };
+    const addition = JSON.stringify({ paths: 'x:/a\nx:/b', write_conflict_policy: 'first', put_conflict_policy: 'first' });
+    const open = () =>
+      openTree({
+        storages: [{ mount_path: '/a', driver: 'Bucket' }, { mount_path: '/b' }, { mount_path: '/o', driver: 'Alias', addition }],
+        drivers: [bucket, aliasDriver],
+      });
+    const before = await open();
+    await fill(before, '/a/large', 1_001);
+    const [begun] = await request(before, '/o', ['large']);
+    if (!begun) throw new Error('no task was made');
+    isAway = true;
+    expect((await refusalOf(runRemoval((await open()).operation(), begun)))[0]).toBe('STORAGE_UNAVAILABLE');
+    isAway = false;
+    const back = await open();
+    await runRemoval(back.operation(), begun);
+    expect(await back.everything('/a')).toEqual([]);
   });
 
   const input: RemovalInput = { folder: '/o', storage: 1, names: ['x', 'large', 'y'] };

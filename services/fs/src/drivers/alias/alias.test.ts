@@ -280,6 +280,24 @@ describe('alias: who takes a change', () => {
     }
   });
 
+  it.each([true, false])('a removal goes on in all other folders where another storage came in the place of one', async (hasObjects) => {
+    const folders = new Map([
+      ['/a', new MemoryDriver({ hasObjects: true })],
+      ['/b', new MemoryDriver({ hasObjects: true })],
+    ]);
+    for (const driver of folders.values()) await put(driver, '/doomed/file', 'x');
+    const openMount = async (path: string) => folders.get(path) ?? new MemoryDriver();
+    const open = async () => all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    const [begun] = await (await open()).beginRemoval([at('/doomed')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    const other = new MemoryDriver({ hasObjects });
+    await put(other, '/doomed/file', 'other');
+    folders.set('/a', other);
+    await refuses('FAILED_PRECONDITION', (await open()).remove(at('/doomed'), { recursive: true, begun }));
+    expect(await textOf(other, '/doomed/file')).toBe('other');
+    expect((await Array.fromAsync(folders.get('/b')?.list(MOUNT_ROOT) ?? [])).length).toBe(0);
+  });
+
   it('the folder with the most space, and none that is known to have too little', async () => {
     const { folder, open } = createFolders();
     const spaces = { '/a': 10, '/b': 1_000 };

@@ -49,22 +49,29 @@ export async function beginIn(
   return begun.map((own, index) => (own.length > 0 ? JSON.stringify(own) : failures[index]));
 }
 
-/** Goes on with a removal in each folder in which it has begun, and that is still shown. @throws AppError STALE_VERSION | FAILED_PRECONDITION; what the first says that fails */
+/**
+ * Goes on with a removal in each folder in which it has begun, and that is still shown.
+ *
+ * @throws AppError STALE_VERSION | FAILED_PRECONDITION (another storage is in the place of one: nothing of it goes, and all of the others); what the first says
+ * that fails otherwise
+ */
 export async function goOnRemoving(places: readonly Place[], path: MountPath, options: RemoveOptions, noted: string): Promise<void> {
-  let stale: unknown;
+  let [stale, elsewhere]: unknown[] = [];
   const nextSteps = countOn(options.beforeStep);
   for (const [folder, begun] of readBegun(begunShape, noted)) {
     const driver = await places.find((place) => place.path === folder)?.driver();
     if (driver === undefined) continue;
-    // Another storage is there by now.
-    if (!supports(driver, 'beginRemoval')) throw beganElsewhere();
     try {
+      // Another storage is there by now.
+      if (!supports(driver, 'beginRemoval')) throw beganElsewhere();
       await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });
     } catch (error) {
       if (AppError.is(error, 'STALE_VERSION')) stale = error;
+      else if (AppError.is(error, 'FAILED_PRECONDITION')) elsewhere ??= error;
       else if (!isNotThere(error)) throw error;
     }
   }
+  if (elsewhere !== undefined) throw elsewhere;
   if (stale !== undefined) throw stale;
 }
 

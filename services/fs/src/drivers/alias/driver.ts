@@ -93,14 +93,16 @@ export async function openAlias(settings: AliasSettings, context: OpenContext): 
 function allowed(operations: CompleteDriver, places: readonly Place[], settings: AliasSettings): CompleteDriver {
   const known = places.flatMap(({ known: driver }) => (driver === undefined ? [] : [driver]));
   const some = (operation: OptionalOperation) => known.some((driver) => supports(driver, operation));
-  const every = (operation: OptionalOperation) => known.length === places.length && known.every((driver) => supports(driver, operation));
+  const areAllKnown = known.length === places.length;
+  const every = (operation: OptionalOperation) => areAllKnown && known.every((driver) => supports(driver, operation));
   const { write, makeDirectory, remove, beginRemoval, rename, copy, openDraft, link, space, thumbnail } = operations;
   const [writes, puts] = [settings.write !== 'disabled', settings.put !== 'disabled'];
   return {
     ...operations,
     makeDirectory: writes && some('makeDirectory') ? makeDirectory : undefined,
     remove: writes && some('remove') ? remove : undefined,
-    beginRemoval: writes && some('beginRemoval') ? beginRemoval : undefined,
+    // In a folder that is away just now a removal may have begun: it waits for that one.
+    beginRemoval: writes && (some('beginRemoval') || !areAllKnown) ? beginRemoval : undefined,
     rename: writes && some('rename') ? rename : undefined,
     write: puts && some('write') ? write : undefined,
     copy: puts && some('copy') ? copy : undefined,

@@ -71,6 +71,11 @@ type BegunRemoval = z.output<typeof begunShape>;
 /** A look at a folder that others wait for takes so long at most, in milliseconds. */
 const LOOK_MS = 30_000;
 const FOLDER_TYPE = 'application/x-directory';
+/**
+ * Of something else at its place by then, before an object is put there without a condition: a proxy that gives up on a slow store and sends a put once more is
+ * refused each time for what the first one has stored.
+ */
+const MAX_REFUSALS = 5;
 
 /** Which conditions a store takes, as it was tried. */
 interface KnownConditions {
@@ -78,6 +83,8 @@ interface KnownConditions {
   readonly over: boolean;
 }
 const NO_CONDITIONS: KnownConditions = { isNew: false, over: false };
+/** How often it is tried whether what is there may be replaced. */
+const TRIES = 2;
 
 /** Where a new file goes. */
 interface Place {
@@ -623,9 +630,10 @@ export class S3Driver implements StorageDriver {
     const storing = (condition: Condition) => this.#stored.storing(place.key, () => store(condition));
     let before = await this.#mayPublish(place, options, exclusiveCreate && !isLarge, isLarge);
     if (!options.overwrite) return { ...(await exclusively(storing({ isNew: exclusiveCreate }))), before };
-    for (let isTold = isLarge || options.beforePublish !== undefined; ; ) {
+    let isTold = isLarge || options.beforePublish !== undefined;
+    for (let refusals = 0; ; refusals += 1) {
       const known = before ? this.#conditions.over : exclusiveCreate;
-      const isConditional = isTold && known;
+      const isConditional = isTold && known && refusals < MAX_REFUSALS;
       const condition = before ? { over: before.version } : { isNew: true };
       try {
         return { ...(await storing(isConditional ? condition : {})), before };
@@ -738,8 +746,13 @@ async function tryConditions(
     if (there && there.sizeBytes > 0) return NO_CONDITIONS;
     const { version } = there ?? (await make({}));
     const isNew = (await outcomeOf({ isNew: true })) === 'refused';
-    // Some stores compare it with its quotes.
-    const over = isNew && version !== undefined && (await outcomeOf({ over: version })) === 'made';
+    let over = false;
+    // Some stores compare it with its quotes. Another replica may try at this moment, and have replaced it: then once more.
+    for (let [known, tries] = [version, 0]; isNew && !over && known !== undefined && tries < TRIES; tries += 1) {
+      const outcome = await outcomeOf({ over: known });
+      over = outcome === 'made';
+      known = outcome === 'refused' ? (await client.findHead(key, options).catch(() => undefined))?.version : undefined;
+    }
     if (!there && leavesNothing) await client.delete(key, options);
     return { isNew, over };
   } catch {

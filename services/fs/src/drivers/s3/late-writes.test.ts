@@ -9,6 +9,7 @@ import { testEgress } from './testing/bucket.ts';
 
 const FILE = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/file'));
 const DATE = new Date(Date.UTC(2026, 10, 22)).toUTCString();
+const ROOT_KEEPER = '.wharf';
 type Conditions = Readonly<Record<'if-match' | 'if-none-match', string | undefined>>;
 
 const etagOf = (content: string) => `"${createHash('md5').update(content).digest('hex')}"`;
@@ -25,6 +26,8 @@ interface Odd {
   /** What it does with a file that is put, before or instead of what stores do. @returns how it refuses it */
   put?: (conditions: Conditions) => Promise<number | undefined>;
   readonly knowsNoVersions?: boolean;
+  /** Right before it looks at the condition with which the object that keeps the root is replaced. @param objects what it has */
+  readonly onTry?: (objects: Map<string, string>) => void;
 }
 
 /** A store of small objects. */
@@ -43,6 +46,7 @@ async function openStore(odd: Odd = {}) {
         asked.push(conditions);
         refusal = await odd.put?.(conditions);
       }
+      if (key === ROOT_KEEPER && conditions['if-match'] !== undefined) odd.onTry?.(objects);
       if (odd.knowsNoVersions && conditions['if-match'] !== undefined) refusal = 412;
       refusal ??= refusalOf(objects.get(key), conditions);
       if (refusal === undefined) objects.set(key, content);
@@ -130,10 +134,40 @@ it.each([501, 400, 404, 412])('a store that refuses the condition with %d is ask
   expect([objects.get('file'), asked.map(({ 'if-match': over }) => over)]).toEqual(['sent', [etagOf('before'), undefined]]);
 });
 
+it('a proxy that sends each put twice, so that the second finds what the first has stored, is not asked on and on', async () => {
+  let sent = 0;
+  const { objects, asked, open } = await openStore({
+    async put(conditions) {
+      sent += 1;
+      if (conditions['if-match'] === undefined && conditions['if-none-match'] === undefined) return undefined;
+      // The same content, with another date by now.
+      objects.set('file', `sent as number ${sent}`);
+      return 412;
+    },
+  });
+  objects.set('file', 'before');
+  await store(await open(), 'sent');
+  expect([objects.get('file'), asked.length, asked.at(-1)]).toEqual(['sent', 6, {}]);
+});
+
 it('a store that refused the condition when it was tried is not asked with it', async () => {
   const { objects, asked, open } = await openStore({ knowsNoVersions: true });
   const driver = await open();
   await store(driver, 'sent');
   await store(driver, 'sent again');
   expect([objects.get('file'), asked]).toEqual(['sent again', [{ 'if-none-match': '*' }, {}]]);
+});
+
+it('a store that another replica tries at the same moment is asked with the condition', async () => {
+  let tries = 0;
+  const { asked, open } = await openStore({
+    onTry(objects) {
+      tries += 1;
+      if (tries === 1) objects.set(ROOT_KEEPER, 'as another replica has just made it');
+    },
+  });
+  const driver = await open();
+  await store(driver, 'sent');
+  await store(driver, 'sent again');
+  expect([tries, asked.at(-1)?.['if-match']]).toEqual([2, etagOf('sent')]);
 });
