@@ -42,13 +42,21 @@ export function mayInstall(env: NodeJS.ProcessEnv = process.env): boolean {
  * (`mayInstall`). Parallel test files wait for each other.
  *
  * @param packageName Debian package that has the program.
+ * @param part a file of that package beside the program, which may be of another one.
  */
 export async function ensureCommand(
   command: string,
   packageName: string,
   env: NodeJS.ProcessEnv = process.env,
+  part?: string,
 ): Promise<{ path: string } | Missing> {
-  const found = await findCommand(command);
+  const isWhole =
+    part === undefined ||
+    (await access(part).then(
+      () => true,
+      () => false,
+    ));
+  const found = isWhole ? await findCommand(command) : undefined;
   if (found !== undefined) return { path: found };
   const missing = `${command} is not on PATH (Debian package ${packageName})`;
   if (!(await isExecutable('/usr/bin/apt-get')) || process.getuid?.() !== 0) return { missing };

@@ -76,7 +76,9 @@ interface Place {
 /** Starts it on free ports of 127.0.0.1. Only root can. */
 export async function startFtpServer({ software, tls, certificate: given }: FtpServerOptions): Promise<FtpServer | Missing> {
   if (process.getuid?.() !== 0) return { missing: `only root can start a ${software} that lets another user in` };
-  const program = await (software === 'vsftpd' ? findVsftpd() : ensureCommand('proftpd', 'proftpd-mod-crypto'));
+  const program = await (software === 'vsftpd'
+    ? findVsftpd()
+    : ensureCommand('proftpd', 'proftpd-mod-crypto', process.env, '/usr/lib/proftpd/mod_tls.so'));
   if (isMissing(program)) return program;
   const certificate = tls === undefined ? { key: '', cert: '' } : (given ?? (await makeCertificate(HOST)));
   if (isMissing(certificate)) return certificate;
