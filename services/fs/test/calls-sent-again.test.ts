@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { type HttpRequest, httpRequest } from '@wharf/harness';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
@@ -28,14 +29,19 @@ beforeEach(() => {
 });
 afterAll(() => installation?.close());
 
-const put = (path: string, body: HttpRequest['body'], { signal, headers }: Pick<HttpRequest, 'signal' | 'headers'> = {}) =>
+type How = Pick<HttpRequest, 'signal' | 'headers'> & { readonly route?: string };
+const put = (path: string, body: HttpRequest['body'], { signal, headers, route = 'put' }: How = {}) =>
   httpRequest(replica.url, {
     method: 'PUT',
-    path: '/api/fs/put',
+    path: `/api/fs/${route}`,
     headers: { Authorization: login, 'File-Path': path, 'Idempotency-Key': key, ...headers },
     body: body ?? '',
     ...(signal && { signal }),
   });
+const formOf = (text: string, boundary: string) =>
+  `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${text}\r\n--${boundary}--\r\n`;
+const putForm = (path: string, body: HttpRequest['body'], boundary: string) =>
+  put(path, body, { route: 'form', headers: { 'Content-Type': `multipart/form-data; boundary=${boundary}` } });
 const textOf = async (path: string) => Buffer.concat(await Array.fromAsync(await root().read(mpath(path)))).toString();
 const save = (path: string, text: string) => root().write(mpath(path), bytesOf(text), { overwrite: true });
 
@@ -65,14 +71,14 @@ it('one whose client has left when it was stored replaces nothing either', async
   disk.delayAnswers(async () => {
     isStored();
     await once(gone.signal, 'abort');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await setTimeout(200);
     throw storageError('CANCELLED');
   });
   const left = put('/d/left', 'mine', { signal: gone.signal }).catch(() => undefined);
   await stored;
   gone.abort();
   await left;
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await setTimeout(400);
   disk.delayAnswers(async () => undefined);
   await save('/left', 'theirs');
   await put('/d/left', 'mine');
@@ -88,6 +94,53 @@ it('one whose body broke off is done anew, also where the first one is not over 
   await put('/d/cut', body(), { headers }).catch(() => undefined);
   expect((await put('/d/cut', 'mine', { headers })).json()).toMatchObject({ code: 200 });
   expect(await textOf('/cut')).toBe('mine');
+});
+
+it.each([
+  ['of unknown length', (body: HttpRequest['body']) => put('/d/broken', body, { headers: { 'Transfer-Encoding': 'chunked' } }), 'mine'],
+  ['in a form', (body: HttpRequest['body']) => putForm('/d/broken', body, 'b'), formOf('mine', 'b')],
+  ['that is taken in first', (body: HttpRequest['body']) => put('/d/broken', body, { headers: { 'As-Task': 'true' } }), 'mine'],
+])('one %s whose body broke off within its content is done anew', async (_what, send, whole) => {
+  const body = async function* () {
+    yield Buffer.from(whole.slice(0, whole.indexOf('mine') + 2));
+    await setTimeout(100);
+    throw new Error('the network is gone');
+  };
+  await send(body()).catch(() => undefined);
+  expect((await send(whole)).json()).toMatchObject({ code: 200 });
+  await vi.waitFor(async () => expect(await textOf('/broken')).toBe('mine'));
+});
+
+it('one whose storage did not answer before it was given anything is done anew', async () => {
+  await save('/away', 'before');
+  const headers = { 'If-None-Match': '"of another one"' };
+  disk.delayAnswers(async () => {
+    throw storageError('STORAGE_UNAVAILABLE');
+  });
+  expect((await put('/d/away', 'mine', { headers })).json()).toMatchObject({ code: 500 });
+  disk.delayAnswers(async () => undefined);
+  expect((await put('/d/away', 'mine', { headers })).json()).toMatchObject({ code: 200 });
+  expect(await textOf('/away')).toBe('mine');
+});
+
+it('one that somebody has moved on right after it was stored is not done again', async () => {
+  disk.delayAnswers(async () => {
+    throw storageError('ENTRY_NOT_FOUND');
+  });
+  expect((await put('/d/on', 'mine')).json()).toMatchObject({ code: 500 });
+  disk.delayAnswers(async () => undefined);
+  await save('/on', 'theirs');
+  expect((await put('/d/on', 'mine')).json()).toMatchObject({ message: expect.stringContaining('nobody knows') });
+  expect(await textOf('/on')).toBe('theirs');
+});
+
+it.each(['another', 'one-of-another-length'])('a form is known with the boundary %s too, and not with another file', async (boundary) => {
+  expect((await putForm('/d/form', formOf('mine', 'theone1'), 'theone1')).json()).toMatchObject({ code: 200 });
+  await save('/form', 'theirs');
+  expect((await putForm('/d/form', formOf('mine', boundary), `"${boundary}"; charset=utf-8`)).json()).toMatchObject({ code: 200 });
+  expect(await textOf('/form')).toBe('theirs');
+  expect((await putForm('/d/form', formOf('longer', boundary), boundary)).json()).toMatchObject({ code: 200 });
+  expect(await textOf('/form')).toBe('longer');
 });
 
 it('what was stored before the request had ended replaces nothing that was saved since', async () => {

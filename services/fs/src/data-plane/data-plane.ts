@@ -178,10 +178,14 @@ async function answer(
     const identified = await identify();
     if (isPart) return receiveParts(context, options.uploads, request, response, { path, query: query(), call: identified });
     const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
-    // Such a body has no name before its last byte has come. One without a length, or in a form, may be whole before the request is.
-    const isCut = () => path === '/api/fs/put' && request.headers['content-length'] !== undefined && !request.complete;
-    const leavesNothing = (error: unknown) => isOutcomeKnown(error) || isCut();
-    const run = () => receive(context, request, identified);
+    // No content has a name before its last byte.
+    let isWhole = false;
+    // A look after the last byte says ENTRY_NOT_FOUND of what somebody has moved on.
+    const leavesNothing = (error: unknown) => !isWhole || (isOutcomeKnown(error) && !AppError.is(error, 'ENTRY_NOT_FOUND'));
+    const onWhole = () => {
+      isWhole = true;
+    };
+    const run = () => receive(context, request, identified, onWhole);
     const { task, etag } = await context.once(identified, whatIsPut(path, request.headers), run, { leavesNothing });
     if (etag !== undefined) response.setHeader('ETag', etag);
     return sendEnvelope(response, successEnvelope({ task }));

@@ -5,7 +5,7 @@ import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import { beginUpload } from '../domain/changing/upload.ts';
-import { type StoredUpload, storeOrQueue } from './store-or-queue.ts';
+import { type IncomingUpload, type StoredUpload, storeOrQueue } from './store-or-queue.ts';
 import { readUploadHeaders } from './upload-headers.ts';
 
 /** The one part that is stored. */
@@ -13,8 +13,13 @@ const FILE_FIELD = 'file';
 /** Other parts are skipped; these limits bound what is read of them. The head of a part costs as much as 10 KB of a file. */
 const LIMITS = { files: 20, fields: 20, parts: 40, fieldSize: 64 * 1024, headerPairs: 50 } as const;
 
-/** `PUT /api/fs/form`: the file part of a multipart body whose field is called `file`. */
-export async function receiveForm(context: FsContext, request: IncomingMessage, call: Call): Promise<StoredUpload> {
+/** `PUT /api/fs/form`: the file part of a multipart body whose field is called `file`. @param onWhole as of {@link IncomingUpload} */
+export async function receiveForm(
+  context: FsContext,
+  request: IncomingMessage,
+  call: Call,
+  onWhole: IncomingUpload['onWhole'],
+): Promise<StoredUpload> {
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const asked = { ...readUploadHeaders(request.headers), sizeBytes: undefined };
@@ -23,7 +28,7 @@ export async function receiveForm(context: FsContext, request: IncomingMessage, 
   const file = findFile(parser, request, call.signal);
   request.pipe(parser);
   try {
-    return await storeOrQueue(context, request, { upload, asked, content: await file, startedAt, call });
+    return await storeOrQueue(context, request, { upload, asked, content: await file, startedAt, call, onWhole });
   } catch (error) {
     request.unpipe(parser);
     throw error;

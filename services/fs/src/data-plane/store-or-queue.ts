@@ -3,6 +3,7 @@ import { baseName } from '@wharf/paths';
 import type { Call } from '@wharf/service-kit';
 import { finishedTask, type WireTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
+import { watched } from '../domain/changing/copy-file.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
 import { uploadName } from '../tasks/task-names.ts';
 import { etagOf } from './etag.ts';
@@ -15,6 +16,8 @@ export interface IncomingUpload {
   readonly content: AsyncIterable<Uint8Array>;
   readonly startedAt: Date;
   readonly call: Call;
+  /** Called before the last of the content is handed on: from then on it may be stored, whatever fails. */
+  readonly onWhole: () => void;
 }
 
 /** What is answered of an upload. */
@@ -34,9 +37,10 @@ export async function storeOrQueue(context: FsContext, request: IncomingMessage,
 async function storeNowOrLater(
   { tasks }: FsContext,
   request: IncomingMessage,
-  { upload, asked, content, startedAt, call }: IncomingUpload,
+  { upload, asked, content: sent, startedAt, call, onWhole }: IncomingUpload,
   { beforePublish, replaces }: Unchanged,
 ): Promise<StoredUpload> {
+  const content = tellingOfEnd(sent, asked.sizeBytes, onWhole);
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
     const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
@@ -55,4 +59,20 @@ async function storeNowOrLater(
   const task = finishedTask({ name, list: 'upload', creator, startedAt, sizeBytes, status: 'uploading' });
   // Whoever goes on editing needs no second look, in which it could be somebody else's file already.
   return { task, etag: etagOf(stored) };
+}
+
+/** @param sizeBytes where that is known a storage may be through with the last byte */
+function tellingOfEnd(content: AsyncIterable<Uint8Array>, sizeBytes: number | undefined, onWhole: () => void): AsyncIterable<Uint8Array> {
+  let missingBytes = sizeBytes ?? Number.POSITIVE_INFINITY;
+  const count = (bytes: number) => {
+    missingBytes -= bytes;
+    if (missingBytes <= 0) onWhole();
+  };
+  count(0);
+  return thenTold(watched(content, count), onWhole);
+}
+
+async function* thenTold(content: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
+  yield* content;
+  onEnd();
 }

@@ -13,13 +13,20 @@ const DIGESTS = [
 
 /** What says which file an upload is, and what is to become of it. */
 const TELLING = [
-  ...['file-path', 'content-length', 'content-type', 'x-file-size', 'last-modified', 'password', 'as-task'],
+  ...['file-path', 'x-file-size', 'last-modified', 'password', 'as-task'],
   ...['overwrite', 'if-match', 'if-none-match', 'if-unmodified-since', ...DIGESTS.map(({ header }) => header)],
 ];
 
 /** What tells an upload from others, as far as its headers do. */
 export function whatIsPut(route: string, headers: IncomingHttpHeaders): unknown[] {
-  return [route, ...TELLING.map((name) => headers[name] ?? null)];
+  return [route, lengthOf(headers), ...TELLING.map((name) => headers[name] ?? null)];
+}
+
+/** Of the body; of a form without the boundaries around its file, which programs make up anew, and browsers of another length, where they send it again. */
+function lengthOf({ 'content-length': length, 'content-type': type = '' }: IncomingHttpHeaders): number | null {
+  if (length === undefined) return null;
+  const [, boundary = ''] = /^multipart\/form-data\b.*;\s*boundary="?([^";]+)/i.exec(type) ?? [];
+  return Number(length) - 2 * boundary.length;
 }
 
 /** What the headers of an upload say (docs/api-family.md#upload-headers). @throws AppError INVALID_ARGUMENT naming the header */

@@ -198,7 +198,10 @@ describe('a task that removes', () => {
     expect(await other.everything('/o')).toEqual(['/o/large/file']);
   });
 
-  it('in an Alias that was opened while the folder is away in which it has begun is not told that it began elsewhere', async () => {
+  it.each([
+    ['the other one lets things be removed', {}],
+    ['nothing can be removed from the other one', { remove: undefined, beginRemoval: undefined }],
+  ])('in an Alias that was opened while the folder is away in which it has begun waits for it, where %s', async (_what, lacks) => {
     let isAway = false;
     const store = new MemoryDriver({ hasObjects: true });
     const bucket: DriverDefinition = {
@@ -209,11 +212,17 @@ describe('a task that removes', () => {
         return decorated({ ...operationsOf(store), close: async () => {} });
       },
     };
+    const other: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Other',
+      open: async () => decorated({ ...operationsOf(new MemoryDriver()), ...lacks }),
+    };
     const addition = JSON.stringify({ paths: 'x:/a\nx:/b', write_conflict_policy: 'first', put_conflict_policy: 'first' });
+    const alias = { mount_path: '/o', driver: 'Alias', addition };
     const open = () =>
       openTree({
-        storages: [{ mount_path: '/a', driver: 'Bucket' }, { mount_path: '/b' }, { mount_path: '/o', driver: 'Alias', addition }],
-        drivers: [bucket, aliasDriver],
+        storages: [{ mount_path: '/a', driver: 'Bucket' }, { mount_path: '/b', driver: 'Other' }, alias],
+        drivers: [bucket, other, aliasDriver],
       });
     const before = await open();
     await fill(before, '/a/large', 1_001);

@@ -280,6 +280,22 @@ describe('alias: who takes a change', () => {
     }
   });
 
+  it('the folder that takes them, also where it was away when the storage was opened, and the others take none', async () => {
+    const { folder, away, open } = createFolders();
+    for (const operation of ['write', 'makeDirectory', 'remove', 'beginRemoval'])
+      Object.assign(folder('/fixed'), { [operation]: undefined });
+    away.set('/a', new AppError('STORAGE_UNAVAILABLE', 'away'));
+    const driver = all(await open('x:/a\nx:/fixed', write('first')));
+    await refuses('STORAGE_UNAVAILABLE', put(driver, '/file', 'x'));
+    await refuses('STORAGE_UNAVAILABLE', driver.makeDirectory(at('/made')));
+    away.clear();
+    await put(driver, '/file', 'x');
+    await driver.makeDirectory(at('/made'));
+    expect(await textOf(folder('/a'), '/file')).toBe('x');
+    await driver.remove(at('/file'), { recursive: false });
+    expect((await Array.fromAsync(folder('/a').list(MOUNT_ROOT))).map(({ name }) => name)).toEqual(['made']);
+  });
+
   it.each([true, false])('a removal goes on in all other folders where another storage came in the place of one', async (hasObjects) => {
     const folders = new Map([
       ['/a', new MemoryDriver({ hasObjects: true })],

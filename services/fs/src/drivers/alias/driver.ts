@@ -94,17 +94,18 @@ function allowed(operations: CompleteDriver, places: readonly Place[], settings:
   const known = places.flatMap(({ known: driver }) => (driver === undefined ? [] : [driver]));
   const some = (operation: OptionalOperation) => known.some((driver) => supports(driver, operation));
   const areAllKnown = known.length === places.length;
+  // A folder that is away just now may have what the others lack: that is told when it is asked for.
+  const mayHave = (operation: OptionalOperation) => some(operation) || !areAllKnown;
   const every = (operation: OptionalOperation) => areAllKnown && known.every((driver) => supports(driver, operation));
   const { write, makeDirectory, remove, beginRemoval, rename, copy, openDraft, link, space, thumbnail } = operations;
   const [writes, puts] = [settings.write !== 'disabled', settings.put !== 'disabled'];
   return {
     ...operations,
-    makeDirectory: writes && some('makeDirectory') ? makeDirectory : undefined,
-    remove: writes && some('remove') ? remove : undefined,
-    // In a folder that is away just now a removal may have begun: it waits for that one.
-    beginRemoval: writes && (some('beginRemoval') || !areAllKnown) ? beginRemoval : undefined,
+    makeDirectory: writes && mayHave('makeDirectory') ? makeDirectory : undefined,
+    remove: writes && mayHave('remove') ? remove : undefined,
+    beginRemoval: writes && mayHave('beginRemoval') ? beginRemoval : undefined,
     rename: writes && some('rename') ? rename : undefined,
-    write: puts && some('write') ? write : undefined,
+    write: puts && mayHave('write') ? write : undefined,
     copy: puts && some('copy') ? copy : undefined,
     openDraft: puts ? openDraft : undefined,
     link: every('link') ? link : undefined,
