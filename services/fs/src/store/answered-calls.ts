@@ -43,8 +43,9 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
   const prepare = () => {
     preparing ??= (async () => {
       await makeIndexes(answeredCalls);
-      const before = answeredCalls.find({ is_answered: true }, { _id: 1 }).sort({ until: 1 }).lean<{ _id: string }>();
-      for await (const { _id } of before.cursor()) shelf.put({ _id, length: 0 });
+      const before = answeredCalls.find({ until: { $gt: new Date(clock()) } }, { is_answered: 1 }).sort({ until: 1 });
+      for await (const { _id, is_answered } of before.lean<{ _id: string; is_answered: boolean }>().cursor())
+        if (is_answered) shelf.put({ _id, length: 0 });
     })().catch((error: unknown) => {
       preparing = undefined;
       throw error;
