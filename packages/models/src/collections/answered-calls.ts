@@ -5,7 +5,7 @@ import { flag, required, text } from '../fields.ts';
 export const answeredCalls = defineCollection(
   'answered_calls',
   {
-    /** The SHA-256 of the user and the key. */
+    /** The SHA-256 of the user, the key and what is asked for. */
     _id: required.text,
     /** One attempt to write this record. */
     owner: required.text,

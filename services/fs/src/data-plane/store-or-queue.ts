@@ -3,7 +3,6 @@ import { baseName } from '@wharf/paths';
 import type { Call } from '@wharf/service-kit';
 import { finishedTask, type WireTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
-import { watched } from '../domain/changing/copy-file.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
 import { uploadName } from '../tasks/task-names.ts';
 import { etagOf } from './etag.ts';
@@ -40,7 +39,8 @@ async function storeNowOrLater(
   { upload, asked, content: sent, startedAt, call, onWhole }: IncomingUpload,
   { beforePublish, replaces }: Unchanged,
 ): Promise<StoredUpload> {
-  const content = tellingOfEnd(sent, asked.sizeBytes, onWhole);
+  // Who sends no key does not ask again.
+  const content = call.onceKey === undefined ? sent : tellingOfEnd(sent, asked.sizeBytes, onWhole);
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
     const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
@@ -61,18 +61,22 @@ async function storeNowOrLater(
   return { task, etag: etagOf(stored) };
 }
 
-/** @param sizeBytes where that is known a storage may be through with the last byte */
+/** @param sizeBytes where that is known a storage may be through with the last byte, and asks for none of an empty content */
 function tellingOfEnd(content: AsyncIterable<Uint8Array>, sizeBytes: number | undefined, onWhole: () => void): AsyncIterable<Uint8Array> {
-  let missingBytes = sizeBytes ?? Number.POSITIVE_INFINITY;
-  const count = (bytes: number) => {
-    missingBytes -= bytes;
-    if (missingBytes <= 0) onWhole();
-  };
-  count(0);
-  return thenTold(watched(content, count), onWhole);
+  if (sizeBytes === 0) onWhole();
+  return toItsEnd(content, sizeBytes, onWhole);
 }
 
-async function* thenTold(content: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
-  yield* content;
-  onEnd();
+async function* toItsEnd(
+  content: AsyncIterable<Uint8Array>,
+  sizeBytes: number | undefined,
+  onWhole: () => void,
+): AsyncGenerator<Uint8Array> {
+  let missingBytes = sizeBytes ?? Number.POSITIVE_INFINITY;
+  for await (const chunk of content) {
+    missingBytes -= chunk.byteLength;
+    if (missingBytes <= 0) onWhole();
+    yield chunk;
+  }
+  onWhole();
 }
