@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
@@ -22,6 +23,23 @@ const place = (names: string[], dst_dir: string, overwrite = false) => ({ src_di
 /** What goes to another storage is done by tasks; here only the checks count. */
 const queue = async () => {};
 const never = () => Promise.reject(new Error('not to be queued'));
+
+/** A storage in which something happens at the moment when it is about to move or copy an entry. */
+const lateDriver = (before: (driver: Required<StorageDriver>, from: MountPath) => Promise<void>): DriverDefinition => ({
+  ...memoryDriver,
+  name: 'Late',
+  async open(addition, context) {
+    const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
+    const late =
+      (act: Required<StorageDriver>['rename']): Required<StorageDriver>['rename'] =>
+      async (from, to, options) => {
+        await before(driver, from);
+        // As a server does that has begun with it.
+        return act(from, to, { ...options, signal: undefined });
+      };
+    return Object.assign(driver, { rename: late(driver.rename.bind(driver)), copy: late(driver.copy.bind(driver)) });
+  },
+});
 
 /** Everything that may happen to a folder as a whole. */
 const OPERATIONS: readonly (readonly [string, (operation: Operation, name: string) => Promise<unknown>])[] = [
@@ -76,23 +94,11 @@ describe('what is hidden comes into a folder after the look at it', () => {
   /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
   const openLate = async (meanwhile = async () => {}, comes = 'secret.txt', rule = hiding) => {
     let comesLate = true;
-    const late: DriverDefinition = {
-      ...memoryDriver,
-      name: 'Late',
-      async open(addition, context) {
-        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
-        const first =
-          (act: StorageDriver['rename']): StorageDriver['rename'] =>
-          async (from, to, options) => {
-            if (comesLate) await driver.write(mpath(`${from}/e/${comes}`), bytesOf('hidden'), { overwrite: true });
-            if (comesLate) await meanwhile();
-            comesLate = false;
-            // As a server does that has begun with it.
-            return (act as NonNullable<typeof act>)(from, to, { ...options, signal: undefined });
-          };
-        return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
-      },
-    };
+    const late = lateDriver(async (driver, from) => {
+      if (comesLate) await driver.write(mpath(`${from}/e/${comes}`), bytesOf('hidden'), { overwrite: true });
+      if (comesLate) await meanwhile();
+      comesLate = false;
+    });
     const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules: [rule] });
     await memory.put('/a/in/d/e/f');
     await memory.makeFolder('/a/out');
@@ -261,24 +267,12 @@ describe.each([
   /** A tree in which `/in/l` becomes a folder with something hidden in it just as the storage is asked to place another entry, or it. */
   const open = async () => {
     let isFile = true;
-    const late: DriverDefinition = {
-      ...memoryDriver,
-      name: 'Late',
-      async open(addition, context) {
-        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
-        const late =
-          (act: StorageDriver['rename']): StorageDriver['rename'] =>
-          async (from, to, options) => {
-            if (isFile && from === `/in/${trigger}`) {
-              isFile = false;
-              await driver.remove(mpath('/in/l'), { recursive: false });
-              await driver.write(mpath('/in/l/secret'), bytesOf('secret'), { overwrite: true });
-            }
-            return (act as NonNullable<typeof act>)(from, to, options);
-          };
-        return Object.assign(driver, { rename: late(driver.rename.bind(driver)), copy: late(driver.copy.bind(driver)) });
-      },
-    };
+    const late = lateDriver(async (driver, from) => {
+      if (!isFile || from !== `/in/${trigger}`) return;
+      isFile = false;
+      await driver.remove(mpath('/in/l'), { recursive: false });
+      await driver.write(mpath('/in/l/secret'), bytesOf('secret'), { overwrite: true });
+    });
     const memory = await openTree({
       storages: [{ driver: 'Late' }],
       drivers: [late],
