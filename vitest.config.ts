@@ -16,8 +16,18 @@ export default defineConfig({
           testTimeout: 60_000,
           // Of a second, if it is not said: too little on a busy machine.
           expect: { poll: { timeout: 15_000 } },
-          include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
+          include: ['{packages,services,tools,proto}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
+        },
+      },
+      {
+        test: {
+          // These put doubles in the place of modules of the page, which another file of the same worker would get.
+          name: 'web',
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 15_000 } },
+          include: ['web/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
         },
       },
       {

@@ -10,6 +10,9 @@ const RESULTS = join(ROOT, 'test-results');
 /** What a machine may be without even in CI: DocumentDB takes root, the unstable suite of Debian and Go; the disk that folds names `/dev/fuse`. */
 const MAY_SKIP = 'mongodb,folding-disk';
 
+/** Those that a change reaches by imports. */
+const CHANGED_PROJECTS = ['unit', 'web', 'integration'].flatMap((layer) => ['--project', layer]);
+
 const total = { passed: 0, failed: 0, skipped: 0 };
 const ENV = { ...process.env, WHARF_TEST_MAY_SKIP: process.env['WHARF_TEST_MAY_SKIP'] ?? MAY_SKIP };
 // Whoever ends us ends what runs as well, and the servers that it started; what comes after does not begin.
@@ -23,7 +26,7 @@ const isChanged = given.some((argument) => /^--changed(=|$)/.test(argument));
 if (isChanged) {
   await quickChecks();
   // Those that start Wharf import nothing of it, so nobody can say which of them a change reaches.
-  await vitest(given.includes('--project') ? given : ['--project', 'unit', '--project', 'integration', ...given]);
+  await vitest(given.includes('--project') ? given : [...CHANGED_PROJECTS, ...given]);
   console.log('left out by --changed: dead code, proto, end-to-end tests, acceptance; `npm test` runs them');
 } else if (given.length > 0) {
   await vitest(given);

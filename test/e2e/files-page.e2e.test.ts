@@ -205,6 +205,8 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     writeSampleTree(folder.disk);
     await show(`${folder.path}/Summer/Photos/IMG_2114.png`, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 780 } });
     await page.getByRole('img', { name: 'IMG_2114.png' }).waitFor();
+    // Its name stands there before it has loaded.
+    await page.waitForFunction("document.querySelector('.image-view > img').complete");
     const fitted = await picture();
     const devtools = await context.newCDPSession(page);
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...xs: readonly number[]) =>
