@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { areCopiedTogether } from '../domain/changing/copies-together.ts';
-import { copiesItself, copyFile as copyOneFile, looksLikeCopy, mayBeCopy, provesCopy } from '../domain/changing/copy-file.ts';
+import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
+import { looksLikeCopy, mayBeCopy, provesCopy } from '../domain/changing/looks-like-copy.ts';
 import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
 import { nameTaken, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';

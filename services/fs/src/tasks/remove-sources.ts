@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parseVirtualPath } from '@wharf/paths';
-import { looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { looksLikeCopy } from '../domain/changing/looks-like-copy.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';

@@ -4,7 +4,7 @@ import { unseal } from '@wharf/service-kit';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
-import { looksLikeCopy, mayBeCopy } from '../domain/changing/copy-file.ts';
+import { looksLikeCopy, mayBeCopy } from '../domain/changing/looks-like-copy.ts';
 import { callOf, type Operation, type Place, savedMeanwhile } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';

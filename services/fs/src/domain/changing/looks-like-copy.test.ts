@@ -1,7 +1,7 @@
 import { parseEntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { looksLikeCopy } from './copy-file.ts';
+import { looksLikeCopy } from './looks-like-copy.ts';
 
 const NOON = Date.parse('2026-11-22T12:00:00Z');
 

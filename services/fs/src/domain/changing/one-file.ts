@@ -3,7 +3,7 @@ import { childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { newProbeName } from '../../driver-contract/temp-names.ts';
-import { hasOtherSize } from './copy-file.ts';
+import { hasOtherSize } from './looks-like-copy.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
 import { statIfThere } from './stat-if-there.ts';
 

@@ -8,7 +8,7 @@ import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { localDriver } from '../../drivers/local/index.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath } from '../testing/memory-tree.ts';
-import { removeCopy } from './copy-file.ts';
+import { removeCopy } from './remove-copy.ts';
 
 /** A folder `/in/d` of a disk that is copied to `/out`, where its storage lists no names that begin with a dot. */
 async function openCopy() {

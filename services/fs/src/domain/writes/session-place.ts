@@ -4,7 +4,7 @@ import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { isSameVersion } from '../../driver-contract/unchanged.ts';
 import { denied, requirePermission } from '../access/permissions.ts';
-import { looksLikeCopy } from '../changing/copy-file.ts';
+import { looksLikeCopy } from '../changing/looks-like-copy.ts';
 import { callOf, type Operation, type Place, requireCreation, requireWrite } from '../changing/operations/operation.ts';
 import { patiently } from '../changing/operations/rights-of-now.ts';
 import { locateUpload } from '../changing/upload.ts';

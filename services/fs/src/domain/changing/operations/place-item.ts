@@ -5,7 +5,7 @@ import { isNotThere, storageError } from '../../../driver-contract/storage-error
 import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
-import { BACK_MS, removeCopy } from '../copy-file.ts';
+import { BACK_MS, removeCopy } from '../remove-copy.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
