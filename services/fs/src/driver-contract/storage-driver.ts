@@ -116,8 +116,8 @@ export interface RemoveOptions extends CallOptions {
   readonly begun?: string | undefined;
   /**
    * A file as it was. It goes only if it is still that, and else stays, with STALE_VERSION: decided by the storage in one step where it can, by a look right
-   * before where it cannot. Or a folder, which goes only if it is empty and nothing has got its name through this process since it was looked at: drivers are not
-   * given that.
+   * before where it cannot. Or a folder, or a link to one, which goes only if there is such a thing, a folder if it is empty, and if nothing has got its name through
+   * this process since it was looked at.
    */
   readonly onlyIf?: Entry | undefined;
 }

@@ -39,7 +39,12 @@ export function isSameVersion(one: string | undefined, other: string | undefined
   return one === undefined || other === undefined || one === other;
 }
 
-/** @param before undefined: nobody asks @throws AppError STALE_VERSION: it is another file, or none */
+/**
+ * @param before undefined: nobody asks
+ * @throws AppError STALE_VERSION: it is another file, or none; where it was a folder or a link to one: it is no such thing
+ */
 export function requireUnchanged(before: Entry | undefined, now: Entry): void {
-  if (before && !isUnchanged(before, now)) throw storageError('STALE_VERSION');
+  if (!before) return;
+  const isSame = before.isDirectory ? now.isDirectory && now.isLink === before.isLink : isUnchanged(before, now);
+  if (!isSame) throw storageError('STALE_VERSION');
 }

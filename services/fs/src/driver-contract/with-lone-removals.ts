@@ -58,9 +58,9 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     remove:
       remove &&
       (async (path, options) => {
-        const { onlyIf, ...others } = options;
+        const { onlyIf } = options;
         const since = onlyIf && names.looks.get(onlyIf);
-        if (onlyIf?.isDirectory) return names.removingEmpty(path, () => remove(path, { ...others, recursive: false }), since);
+        if (onlyIf?.isDirectory) return names.removingEmpty(path, () => remove(path, { ...options, recursive: false }), since);
         const run = () => remove(path, options);
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);

@@ -71,6 +71,23 @@ it('folders that stay, as their storage has something in them, are told of', asy
   expect(await tree.everything('/from')).toEqual(['/from/d/some/e/hidden']);
 });
 
+it('a file that somebody has stored in the place of a folder stays', async () => {
+  const store = new MemoryDriver();
+  for (const path of ['/d/some/f', '/d/some/e/f']) await put(store, path, 'text');
+  await store.makeDirectory(mpath('/d/empty'));
+  const exchanged = async (path: string) => {
+    if (path !== '/d/some/f') return;
+    for (const folder of ['/d/empty', '/d/some/e']) {
+      await store.remove(mpath(folder), { recursive: true });
+      await put(store, folder, `stored as ${folder}`);
+    }
+  };
+  const tree = await openChanging(store, exchanged);
+  await runPlacement(tree.operation(), 'move', MOVED, createTestRun({ signal: new AbortController().signal }));
+  expect(await tree.everything('/from')).toEqual(['/from/d/empty', '/from/d/some/e']);
+  expect(await tree.textOf('/from/d/some/e')).toBe('stored as /d/some/e');
+});
+
 it('a file of which its storage does not tell that it is whole stays, and is not said to have changed', async () => {
   const store = new MemoryDriver({ hidesSizes: true });
   await put(store, '/d/sheet', 'text');

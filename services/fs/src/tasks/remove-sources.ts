@@ -1,9 +1,10 @@
 import { AppError } from '@wharf/errors';
-import { baseName, parseVirtualPath } from '@wharf/paths';
+import { baseName, nameAt, parseVirtualPath } from '@wharf/paths';
 import { looksLikeCopy } from '../domain/changing/looks-like-copy.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
+import { folderNamed } from '../driver-contract/folder-named.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
 import { andMore } from './and-more.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
@@ -149,12 +150,14 @@ async function removeFolders(placement: PlacementRun): Promise<void> {
       requireRights(ends, places);
       try {
         await placement.changing(driver, source, async () => {
-          await driver.remove(sourcePlace, { recursive: false, signal: run.signal, afterWaiting: mayStill(placement, places) });
+          const onlyIf = folderNamed(nameAt(sourcePlace));
+          await driver.remove(sourcePlace, { recursive: false, onlyIf, signal: run.signal, afterWaiting: mayStill(placement, places) });
           return undefined;
         });
       } catch (error) {
         if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) stayed.add(entry);
-        else if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+        // Gone, and what has its name by now is somebody else's.
+        else if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'STALE_VERSION')) throw error;
       }
     }
   }

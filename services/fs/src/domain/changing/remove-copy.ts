@@ -1,6 +1,7 @@
 import { createPace } from '@wharf/pace';
-import { childPath, type MountPath } from '@wharf/paths';
+import { childPath, type MountPath, nameAt } from '@wharf/paths';
 import { takeEntries } from '../../driver-contract/entry-map.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { looksLikeCopy, mayBeCopy } from './looks-like-copy.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
@@ -26,7 +27,7 @@ export async function removeCopy({ driver, path }: Place, from: MountPath, made:
 /** What a link leads to is no part of a copy. */
 const isTree = ({ isDirectory, isLink }: Entry) => isDirectory && !isLink;
 /** Of a link to a folder nothing tells whether it is another one. */
-const alone = (entry: Entry) => ({ recursive: false, onlyIf: entry.isDirectory ? undefined : entry });
+const alone = (entry: Entry) => ({ recursive: false, onlyIf: entry });
 
 /** Both folders of a copy, also with what settings of the storage leave out of listings: others may have stored that too. */
 async function listBoth(driver: StorageDriver, from: MountPath, to: MountPath, call: OwnCall) {
@@ -56,7 +57,7 @@ async function removeCopiedIn(driver: RemovingDriver, from: MountPath, to: Mount
     if (isTree(entry)) await removeCopiedIn(driver, source, target, call);
     else await driver.remove(target, { ...call, ...alone(entry) }).catch(() => undefined);
   }
-  await driver.remove(to, { ...call, recursive: false }).catch(() => undefined);
+  await driver.remove(to, { ...call, recursive: false, onlyIf: folderNamed(nameAt(to)) }).catch(() => undefined);
 }
 
 type RemovingDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;

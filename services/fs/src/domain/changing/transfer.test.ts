@@ -51,6 +51,24 @@ describe('a move', () => {
     expect(noted.map(({ operation }) => operation)).toContain(how === 'copied' ? 'copy' : 'write');
   });
 
+  it('leaves a file that somebody stores in the place of a folder', async () => {
+    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
+    await put(from, '/d/e/f');
+    const exchanged = decorated({
+      ...operationsOf(from),
+      remove: async (path, options) => {
+        if (path === '/d/e') {
+          await from.remove(path, { recursive: true });
+          await put(from, path, 'stored in its place');
+        }
+        await from.remove(path, options);
+      },
+    });
+    await moveTree(place(exchanged, '/d'), await from.stat(mpath('/d')), place(to, '/d'), 'refuse', call);
+    expect(await textOf(await from.read(mpath('/d/e')))).toBe('stored in its place');
+    expect(await names(to, '/d/e')).toEqual(['f']);
+  });
+
   it('from a storage that removes nothing copies nothing', async () => {
     const [from, to] = [new MemoryDriver(), new MemoryDriver()];
     const source = await put(from, '/f');

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
-import { childPath, type MountPath } from '@wharf/paths';
+import { childPath, type MountPath, nameAt } from '@wharf/paths';
 import { EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { isUnchanged } from '../../driver-contract/unchanged.ts';
 import { copyFile } from './copy-file.ts';
@@ -64,7 +65,7 @@ export async function moveTree(
   }
   await mayStill();
   // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
-  if (source.isLink && source.isDirectory) await driver.remove(from.path, { ...call, recursive: false });
+  if (source.isLink && source.isDirectory) await driver.remove(from.path, { ...call, recursive: false, onlyIf: source });
   else if (source.isDirectory) await removeEmptied(driver, from.path, call);
   return source.isDirectory ? undefined : copied[0]?.target;
 }
@@ -138,11 +139,11 @@ async function removeEmptied(
   for (const folder of folders) if (!(await removeEmptied(driver, folder, call))) isEmpty = false;
   if (!isEmpty) return false;
   try {
-    await driver.remove(path, { ...call, recursive: false });
+    await driver.remove(path, { ...call, recursive: false, onlyIf: folderNamed(nameAt(path)) });
     return true;
   } catch (error) {
-    // Something unlisted is still in it, or came meanwhile: it stays.
-    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    // Something unlisted is still in it, or came meanwhile, also in its place: it stays.
+    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY') || AppError.is(error, 'STALE_VERSION')) return false;
     throw error;
   }
 }

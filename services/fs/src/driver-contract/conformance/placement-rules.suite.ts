@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
-import { MOUNT_ROOT } from '@wharf/paths';
+import { MOUNT_ROOT, nameAt } from '@wharf/paths';
 import { expect } from 'vitest';
+import { folderNamed } from '../folder-named.ts';
 import { isUnchanged } from '../unchanged.ts';
 import { at, codeOf, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
@@ -357,5 +358,16 @@ export function conditionRules(rule: Rule): void {
     await driver.makeDirectory(at(`/d/${name}`));
     await refuses('STALE_VERSION', driver.remove(at(`/d/${name}`), { recursive: true, onlyIf: before }));
     expect(await namesIn(driver, '/d')).toEqual([name]);
+  });
+  rule('what is to go as an empty folder goes if it is one', ['write', 'makeDirectory', 'remove'], async (driver) => {
+    const remove = (path: string) => driver.remove(at(path), { recursive: false, onlyIf: folderNamed(nameAt(at(path))) });
+    await put(driver, '/d/file', 'stored in its place');
+    await driver.makeDirectory(at('/d/empty'));
+    await refuses('STALE_VERSION', remove('/d/file'));
+    await refuses('DIRECTORY_NOT_EMPTY', remove('/d'));
+    if (driver.traits.keepsEmptyDirectories) await remove('/d/empty');
+    await refuses('ENTRY_NOT_FOUND', remove('/d/none'));
+    expect(await namesIn(driver, '/d')).toEqual(['file']);
+    expect(await textOf(driver, '/d/file')).toBe('stored in its place');
   });
 }

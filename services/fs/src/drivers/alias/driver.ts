@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { tellOfAllNames } from '../../driver-contract/long-listings.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
@@ -60,8 +61,6 @@ interface Writes {
   readonly firsts: Set<Promise<unknown>>;
 }
 
-/** Names of groups have no date of their own. */
-const NO_DATE = new Date(0);
 const PARALLEL_LOOKS = 8;
 /** How long a look counts that tells that a folder of a gateway can be listed. */
 const LISTED_MS = 1_000;
@@ -636,8 +635,4 @@ function isPassedOver(error: unknown): boolean {
   return (['STORAGE_UNAVAILABLE', 'STORAGE_LOGIN_FAILED', 'DEADLINE_EXCEEDED', 'OVERLOADED'] as const).some((code) =>
     AppError.is(error, code),
   );
-}
-
-function folderNamed(name: EntryName): Entry {
-  return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
 }

@@ -288,12 +288,13 @@ export class FtpDriver implements StorageDriver {
 
   async #remove(doomed: MountPath, { signal, afterWaiting, recursive, beforeStep, onlyIf }: RemoveOptions): Promise<void> {
     const place = this.#root.place(doomed);
+    const isOnlyFolder = onlyIf?.isDirectory && !onlyIf.isLink;
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const alone = <Result>(work: (session: FtpSession) => Promise<Result>) =>
         this.#with('names', call.signal, (session) => this.#changes.alone(doomed, () => work(session)));
       const isGone = await alone(async (session) => {
         if (onlyIf) requireUnchanged(onlyIf, this.#entry(doomed, await this.#look(session, doomed, call.signal)));
-        return this.#removeFile(session, doomed, call);
+        return !isOnlyFolder && this.#removeFile(session, doomed, call);
       });
       if (isGone) return;
       if (recursive) await this.#removeAllIn(place, { signal: call.signal, beforeStep });

@@ -235,9 +235,9 @@ export class DiskWrites {
       if (this.#root.isOtherSpelling(folder, name)) throw storageError('ENTRY_NOT_FOUND');
       folder.recheck();
       const isForBin = this.#bin?.takes(folder.realPath, name) === true;
-      if (onlyIf) {
-        const isLink = stats.isSymbolicLink();
-        requireUnchanged(onlyIf, unpackOne(path, packOne(isLink ? (this.#root.statTarget(place) ?? stats) : stats, isLink)));
+      const isLink = stats.isSymbolicLink();
+      if (onlyIf) requireUnchanged(onlyIf, unpackOne(path, packOne(isLink ? (this.#root.statTarget(place) ?? stats) : stats, isLink)));
+      if (onlyIf && !stats.isDirectory()) {
         removeAside(this.#root, folder, { name, seen: stats }, (aside) => (isForBin ? this.#bin?.take(aside, name) : fs.unlinkSync(aside)));
       } else if (isForBin) {
         if (stats.isDirectory() && !recursive && !isEmpty(place)) throw storageError('DIRECTORY_NOT_EMPTY');

@@ -8,6 +8,7 @@ import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { beganElsewhere, placeMark, readBegun } from '../../driver-contract/begun-removal.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { foldsCase } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -48,7 +49,6 @@ import { StoredKeys } from './stored-keys.ts';
 import { copyParts, uploadParts } from './upload-parts.ts';
 
 /** Folders have no date of their own in a bucket. */
-const NO_DATE = new Date(0);
 /** The most that stores copy in one call: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html, and what a part has at least beyond. */
 const COPY_LIMITS: CopyLimits = { wholeBytes: 5 * 1024 ** 3, partBytes: 512 * 1024 ** 2 };
 
@@ -165,7 +165,7 @@ export class S3Driver implements StorageDriver {
     if (path === MOUNT_ROOT) await this.#client.firstPage({ prefix: this.#settings.keyPrefix, maxKeys: 1, signal: options.signal });
     const file = await this.#findFile(path, options);
     if (file) return fileEntry(nameAt(path), file);
-    if (await this.#isFolder(path, options)) return folderEntry(nameAt(path));
+    if (await this.#isFolder(path, options)) return folderNamed(nameAt(path));
     throw storageError('ENTRY_NOT_FOUND');
   }
 
@@ -193,7 +193,7 @@ export class S3Driver implements StorageDriver {
     if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
     const pace = createPace(options.signal);
     const share = this.#room.enter(tooManyFolders);
-    using tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix, share.take);
+    using tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderNamed }, directory, prefix, share.take);
     let isThere = directory === MOUNT_ROOT;
     try {
       for await (const page of this.#client.pages({ prefix, ...options })) {
@@ -274,7 +274,7 @@ export class S3Driver implements StorageDriver {
 
   async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
     this.#begin(options);
-    if (path === MOUNT_ROOT) return folderEntry(ROOT_NAME);
+    if (path === MOUNT_ROOT) return folderNamed(ROOT_NAME);
     const prefix = this.#keys.folderPrefix(path);
     const key = this.#keys.fileKey(path);
     if (prefix === undefined || key === undefined) throw storageError('INVALID_ARGUMENT');
@@ -284,7 +284,7 @@ export class S3Driver implements StorageDriver {
     // Also one that is there: a removal that has begun may be about to take it away, and leaves what was made since.
     await this.#keepFolder(prefix, options);
     this.#known.made([...this.#keys.keysAbove(path), key]);
-    return folderEntry(nameAt(path));
+    return folderNamed(nameAt(path));
   }
 
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
@@ -301,12 +301,13 @@ export class S3Driver implements StorageDriver {
     const prefix = this.#keys.folderPrefix(path);
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
-    if (options.onlyIf) return this.#removeIf(path, key, options.onlyIf, options);
+    if (options.onlyIf && !options.onlyIf.isDirectory) return this.#removeIf(path, key, options.onlyIf, options);
     const begun = options.begun === undefined ? undefined : readBegun(begunShape, options.begun);
     if (begun && begun.at !== this.#markOf(key)) throw beganElsewhere();
     using watch = this.#stored.watch();
     const file = await this.#client.findHead(key, options);
     if (file) {
+      requireUnchanged(options.onlyIf, fileEntry(nameAt(path), file));
       await this.#keepParent(path, options);
       await options.afterWaiting?.();
       if (!begun) return this.#client.delete(key, options);
@@ -460,7 +461,7 @@ export class S3Driver implements StorageDriver {
     }
     for (const common of prefixes) {
       const name = common.endsWith('/') ? this.#keys.nameBelow(prefix, common.slice(0, -1)) : undefined;
-      if (name !== undefined) yield folderEntry(name);
+      if (name !== undefined) yield folderNamed(name);
     }
   }
 
@@ -828,8 +829,4 @@ function contentType(key: string): string {
 
 function fileEntry(name: EntryName, { sizeBytes, modifiedAt, version }: ObjectHead): Entry {
   return { name, isDirectory: false, sizeBytes, modifiedAt, version };
-}
-
-function folderEntry(name: EntryName): Entry {
-  return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
 }

@@ -272,7 +272,7 @@ export class SameApiDriver implements StorageDriver {
       requireUnchanged(onlyIf, toEntry(name, there));
       const { isDirectory } = there;
       // A gateway may end a content that broke off as one that is whole: where nothing tells its size, what was read of it may be a part.
-      if (onlyIf && (await this.#measured(there, call)).sizeBytes === undefined) throw storageError('STALE_VERSION');
+      if (onlyIf && !isDirectory && (await this.#measured(there, call)).sizeBytes === undefined) throw storageError('STALE_VERSION');
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       await (recursive ? call.stillWanted() : call.commit());
       const find = async () => {

@@ -14,6 +14,7 @@ import {
 } from '@wharf/paths';
 import { emptyContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { createLane, type Lane } from '../../driver-contract/lane.ts';
 import { type ListingRoom, listedBytes } from '../../driver-contract/listing-room.ts';
 import { listInTurn, longNamesOf } from '../../driver-contract/long-listings.ts';
@@ -57,9 +58,6 @@ interface Bound {
   readonly most: number;
   readonly decides: (entry: Entry) => boolean;
 }
-
-/** Names of groups have no date of their own. */
-const NO_DATE = new Date(0);
 
 /** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths), and what opening those folders says */
 export async function openStrm(settings: StrmSettings, context: OpenContext): Promise<StorageDriver> {
@@ -350,10 +348,6 @@ class StrmDriver implements StorageDriver {
   async #signer(): Promise<(path: string) => string> {
     return this.#settings.signs ? this.#site.signer() : () => '';
   }
-}
-
-function folderNamed(name: EntryName): Entry {
-  return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
 }
 
 function isStrmName(name: string): boolean {

@@ -2,6 +2,7 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type EntryName, type MountPath, nameAt, pathSegments } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -17,7 +18,6 @@ import type { UrlFile, UrlFolder, UrlNode } from './parse-url-tree.ts';
 
 /** Sizes that are asked for at once. */
 const ASKED_AT_ONCE = 8;
-const NO_DATE = new Date(0);
 
 /** A tree of names, written down by the admin, whose files are at addresses of the web. */
 export class UrlTreeDriver implements StorageDriver {
@@ -125,7 +125,7 @@ export class UrlTreeDriver implements StorageDriver {
   }
 
   async #describe(name: EntryName, node: UrlNode, options: CallOptions): Promise<Entry> {
-    if (node instanceof Map) return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
+    if (node instanceof Map) return folderNamed(name);
     return { name, isDirectory: false, sizeBytes: await this.#sizeOf(node, options), modifiedAt: node.modifiedAt };
   }
 

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, isEntryName } from '@wharf/paths';
+import { NO_DATE } from '../../driver-contract/folder-named.ts';
 
 export interface UrlFile {
   /** A text: a URL that is kept takes a multiple of it, and a form has thousands. */
@@ -13,7 +14,6 @@ export type UrlFolder = Map<EntryName, UrlNode>;
 export type UrlNode = UrlFile | UrlFolder;
 
 const MAX_LINES = 100_000;
-const NO_DATE = new Date(0);
 
 /**
  * Reads the lines of a form: two spaces a level, `name:` for a folder, `[name:][bytes:][date:]address` for a file.

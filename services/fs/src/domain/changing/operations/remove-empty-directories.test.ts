@@ -3,6 +3,7 @@ import { actor, type MemoryTree, openTree, vpath } from '../../testing/memory-tr
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { removeEmptyDirectories, removeEmptyFoldersIn } from './remove-empty-directories.ts';
+import { removeEntries } from './remove-entries.ts';
 
 const tidy = (memory: MemoryTree, src_dir: string, who = actor()) => removeEmptyDirectories(memory.operation(who), { src_dir });
 
@@ -40,6 +41,17 @@ describe('removing empty folders', () => {
     await tidy(memory, '/');
     await tidy(memory, '/d/m');
     expect(memory.published.toSorted()).toEqual(['/d/m/n/x', '/d/m/n/x/y', '/d/m/own', '/d/z']);
+  });
+
+  it('leaves a file that gets the name of an empty folder right before that is to go', async () => {
+    const memory = await openStorages();
+    await memory.makeFolder('/a/d/empty');
+    const exchange = async () => {
+      await removeEntries(memory.operation(), { dir: '/a/d', names: ['empty'] });
+      await memory.put('/a/d/empty');
+    };
+    await removeEmptyFoldersIn(async () => memory.operation(), vpath('/a/d'), exchange);
+    expect(await memory.everything('/a/d')).toEqual(['/a/d/empty']);
   });
 
   it('of a tree without end stops', async () => {

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import type { VirtualPath } from '@wharf/paths';
+import { nameAt, type VirtualPath } from '@wharf/paths';
+import { folderNamed } from '../../../driver-contract/folder-named.ts';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import { requirePermission } from '../../access/permissions.ts';
@@ -134,10 +135,10 @@ async function remove(walk: Walk, folder: VirtualPath, located: Located<Mount>):
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
-    await driver.remove(path, { recursive: false, ...changeCallOf(operation) });
+    await driver.remove(path, { recursive: false, onlyIf: folderNamed(nameAt(path)), ...changeCallOf(operation) });
   } catch (error) {
-    // Something that is not listed is in it, or came meanwhile.
-    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    // Something that is not listed is in it, or came meanwhile, also in its place.
+    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY') || AppError.is(error, 'STALE_VERSION')) return false;
     if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
   }
   changes.entryBecame({ path: folder, driver, entry: undefined, since });
