@@ -11,13 +11,14 @@ import { createShelf } from './answer-shelf.ts';
  * came, and by then somebody else may have stored what it would remove or replace. A call without a key is done each time, and so is one with the key of another.
  *
  * @param asked tells the call from others, in pieces of JSON: a client may give two of them one key by mistake
+ * @param run is given the call, which tells since when it has waited
  * @param how.leavesNothing whether what failed so has done nothing: it is done anew. By default whoever asks again is told the failure
  * @throws AppError FAILED_PRECONDITION: it was asked for before, and nobody knows what came of it; what `run` throws, and what it threw the first time
  */
 export type Once = <Result extends object>(
   call: Call,
   asked: Iterable<unknown>,
-  run: () => Promise<Result>,
+  run: (call: Call) => Promise<Result>,
   how?: { leavesNothing: (error: unknown) => boolean },
 ) => Promise<Result>;
 
@@ -95,17 +96,17 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
   return async <Result extends object>(
     call: Call,
     asked: Iterable<unknown>,
-    run: () => Promise<Result>,
+    run: (call: Call) => Promise<Result>,
     how?: { leavesNothing: (error: unknown) => boolean },
   ) => {
-    const { identity, onceKey, signal } = call;
-    if (onceKey === undefined || identity?.kind !== 'user') return run();
+    const { identity, onceKey, signal, cameAtMs = performance.now() } = call;
+    if (onceKey === undefined || identity?.kind !== 'user') return run(call);
     const attempt = { _id: await nameOf([identity.id, onceKey], asked), owner: randomUUID() };
     const known = await findAnswer(attempt, signal);
     if (known?.error) throw new AppError(isErrorCode(known.error.code) ? known.error.code : 'INTERNAL', known.error.message);
     if (known) return known.result as Result;
     try {
-      const result = await run();
+      const result = await run({ ...call, cameAtMs });
       await note(attempt, identity.id, { result });
       return result;
     } catch (thrown) {
