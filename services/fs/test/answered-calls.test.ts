@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
@@ -136,6 +137,33 @@ describe('what is asked for under one key', () => {
     };
     await expect(replicas[0](left, ASKED, cancelled)).rejects.toMatchObject({ code: 'CANCELLED' });
     await expect(replicas[1](callOf('key-of-sixteen-a'), ASKED, work().run)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  });
+
+  it.each([
+    ['left before it was begun', (leave: () => void) => leave()],
+    [
+      'was told that the store is away, which had noted it',
+      () => {
+        throw Object.assign(new Error('the connection is lost'), { name: 'MongoNetworkError' });
+      },
+    ],
+  ])('is done for whoever asks again where the first one %s', async (_what, happen) => {
+    const key = randomUUID();
+    const gone = new AbortController();
+    const models = modelsOf(store);
+    const noted = async (...documents: unknown[]) => {
+      await Reflect.apply(models.answeredCalls.create, models.answeredCalls, documents);
+      happen(() => gone.abort());
+    };
+    const answeredCalls = new Proxy<typeof models.answeredCalls>(models.answeredCalls, {
+      get: (model, name) => (name === 'create' ? noted : Reflect.get(model, name)),
+    });
+    const { done, run } = work();
+    await expect(
+      createOnce({ ...models, answeredCalls }, Date.now, 500)({ ...callOf(key), signal: gone.signal }, ASKED, run),
+    ).rejects.toThrow();
+    expect(done.times).toBe(0);
+    expect(await replicas[1](callOf(key), ASKED, run)).toEqual({ moved: 1 });
   });
 
   it('is known of the last ones of who sends many, by another process too', async () => {

@@ -53,6 +53,10 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     });
     return preparing;
   };
+  /** Of one that has done nothing. */
+  const forget = async (attempt: Attempt) => {
+    await answeredCalls.deleteOne(attempt).catch(() => undefined);
+  };
   /** @returns false: it was asked for before */
   const begin = async ({ _id, owner }: Attempt): Promise<boolean> => {
     try {
@@ -62,7 +66,11 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     } catch (error) {
       // It is done, as one without a key: what is removed makes room.
       if (isStoreFull(error)) return (await answeredCalls.countDocuments({ _id })) === 0;
-      if (!isDuplicateKey(error)) throw error;
+      if (!isDuplicateKey(error)) {
+        // It may be written: the answer to that was lost.
+        void forget({ _id, owner });
+        throw error;
+      }
       // The answer to our own writing may have been lost.
       return (await answeredCalls.countDocuments({ _id, owner })) > 0;
     }
@@ -105,13 +113,15 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     const known = await findAnswer(attempt, signal);
     if (known?.error) throw new AppError(isErrorCode(known.error.code) ? known.error.code : 'INTERNAL', known.error.message);
     if (known) return known.result as Result;
+    if (signal.aborted) await forget(attempt);
+    signal.throwIfAborted();
     try {
       const result = await run({ ...call, cameAtMs });
       await note(attempt, identity.id, { result });
       return result;
     } catch (thrown) {
       const { code, message } = AppError.from(foreseen(thrown, signal));
-      if (how?.leavesNothing(thrown)) await answeredCalls.deleteOne(attempt).catch(() => undefined);
+      if (how?.leavesNothing(thrown)) await forget(attempt);
       // Who has left has stopped it somewhere.
       else await note(attempt, identity.id, how || signal.aborted ? undefined : { error: { code, message } });
       throw thrown;
