@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { modelsOf } from '@wharf/models';
-import { type Call, connectStore, type StoreConnection } from '@wharf/service-kit';
+import { type Call, connectStore, createInternalTokens, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOnce, type Once } from '../src/store/answered-calls.ts';
 import { type Installation, openInstallation, USER } from './installation.ts';
@@ -83,6 +83,14 @@ describe('what is asked for under one key', () => {
         code: 'ENTRY_NOT_FOUND',
       });
     expect(done.times).toBe(3);
+  });
+
+  it('fails as people are told of it, where our services do not know each other', async () => {
+    const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
+    const key = randomUUID();
+    const refused = async () => tokens.verify('none of ours');
+    await expect(replicas[0](callOf(key), ASKED, refused)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(replicas[1](callOf(key), ASKED, refused)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 
   it('is waited for while it is being done', async () => {

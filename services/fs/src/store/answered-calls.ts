@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { isDuplicateKey, type Models, makeIndexes } from '@wharf/models';
 import { createPace } from '@wharf/pace';
-import { type Call, foreseen, isStoreFull } from '@wharf/service-kit';
+import { type Call, foreseen, forPeople, isStoreFull } from '@wharf/service-kit';
 import { createShelf } from './answer-shelf.ts';
 
 /**
@@ -120,7 +120,7 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
       await note(attempt, identity.id, { result });
       return result;
     } catch (thrown) {
-      const { code, message } = AppError.from(foreseen(thrown, signal));
+      const { code, message } = AppError.from(forPeople(foreseen(thrown, signal)));
       if (how?.leavesNothing(thrown)) await forget(attempt);
       // Who has left has stopped it somewhere.
       else await note(attempt, identity.id, how || signal.aborted ? undefined : { error: { code, message } });
