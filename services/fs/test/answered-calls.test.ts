@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { modelsOf } from '@wharf/models';
-import { type Call, connectStore, type StoreConnection } from '@wharf/service-kit';
+import { type Call, connectStore, createInternalTokens, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOnce, type Once } from '../src/store/answered-calls.ts';
 import { type Installation, openInstallation, USER } from './installation.ts';
@@ -84,16 +85,28 @@ describe('what is asked for under one key', () => {
     expect(done.times).toBe(3);
   });
 
+  it('fails as people are told of it, where our services do not know each other', async () => {
+    const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
+    const key = randomUUID();
+    const refused = async () => tokens.verify('none of ours');
+    await expect(replicas[0](callOf(key), ASKED, refused)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(replicas[1](callOf(key), ASKED, refused)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
+
   it('is waited for while it is being done', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
-    const first = replicas[0](callOf('key-of-sixteen-6'), ASKED, () => promise);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const first = replicas[0](callOf('key-of-sixteen-6'), ASKED, () => {
+      begin();
+      return promise;
+    });
+    await begun;
     const { done, run } = work();
-    // Whichever comes first.
-    const second = replicas[1](callOf('key-of-sixteen-6'), ASKED, run).catch(() => ({ moved: 'late' }));
+    const second = replicas[1](callOf('key-of-sixteen-6'), ASKED, run);
+    await setTimeout(50);
     resolve({ moved: 'first' });
-    const answers = await Promise.all([first, second]);
-    expect(answers[0]).toEqual({ moved: 'first' });
-    expect(done.times).toBeLessThan(2);
+    expect(await Promise.all([first, second])).toEqual([{ moved: 'first' }, { moved: 'first' }]);
+    expect(done.times).toBe(0);
   });
 
   it('is not done again where nobody knows what came of it', async () => {
@@ -132,6 +145,33 @@ describe('what is asked for under one key', () => {
     };
     await expect(replicas[0](left, ASKED, cancelled)).rejects.toMatchObject({ code: 'CANCELLED' });
     await expect(replicas[1](callOf('key-of-sixteen-a'), ASKED, work().run)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  });
+
+  it.each([
+    ['left before it was begun', (leave: () => void) => leave()],
+    [
+      'was told that the store is away, which had noted it',
+      () => {
+        throw Object.assign(new Error('the connection is lost'), { name: 'MongoNetworkError' });
+      },
+    ],
+  ])('is done for whoever asks again where the first one %s', async (_what, happen) => {
+    const key = randomUUID();
+    const gone = new AbortController();
+    const models = modelsOf(store);
+    const noted = async (...documents: unknown[]) => {
+      await Reflect.apply(models.answeredCalls.create, models.answeredCalls, documents);
+      happen(() => gone.abort());
+    };
+    const answeredCalls = new Proxy<typeof models.answeredCalls>(models.answeredCalls, {
+      get: (model, name) => (name === 'create' ? noted : Reflect.get(model, name)),
+    });
+    const { done, run } = work();
+    await expect(
+      createOnce({ ...models, answeredCalls }, Date.now, 500)({ ...callOf(key), signal: gone.signal }, ASKED, run),
+    ).rejects.toThrow();
+    expect(done.times).toBe(0);
+    expect(await replicas[1](callOf(key), ASKED, run)).toEqual({ moved: 1 });
   });
 
   it('is known of the last ones of who sends many, by another process too', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { type HttpRequest, httpRequest } from '@wharf/harness';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
@@ -132,6 +133,63 @@ it('one that somebody has moved on right after it was stored is not done again',
   await save('/on', 'theirs');
   expect((await put('/d/on', 'mine')).json()).toMatchObject({ message: expect.stringContaining('nobody knows') });
   expect(await textOf('/on')).toBe('theirs');
+});
+
+it.each(['PERMISSION_DENIED', 'QUOTA_EXCEEDED', 'FAILED_PRECONDITION', 'NOT_A_DIRECTORY'] as const)(
+  'one whose storage says %s at the look behind it is not done again',
+  async (code) => {
+    disk.delayAnswers(async () => {
+      throw storageError(code);
+    });
+    await put('/d/refused', 'mine');
+    expect(await textOf('/refused')).toBe('mine');
+    disk.delayAnswers(async () => undefined);
+    await save('/refused', 'theirs');
+    expect((await put('/d/refused', 'mine')).json()).toMatchObject({ message: expect.stringContaining('nobody knows') });
+    expect(await textOf('/refused')).toBe('theirs');
+  },
+);
+
+it('one that waits for another one is done by the rights of then', async () => {
+  const other = await installation.login({ id: 6, permission: 0b1000 });
+  const headers = { Authorization: other, 'Content-Length': '4' };
+  const { promise: broken, resolve: breakOff } = Promise.withResolvers<void>();
+  const body = async function* () {
+    yield Buffer.from('mi');
+    await broken;
+    throw new Error('the network is gone');
+  };
+  const first = put('/d/waited', body(), { headers }).catch(() => undefined);
+  await setTimeout(500);
+  const second = put('/d/waited', 'mine', { headers });
+  await setTimeout(500);
+  await installation.writeUser({ id: 6, permission: 0 });
+  await setTimeout(2_000);
+  breakOff();
+  await first;
+  expect((await second).json()).toMatchObject({ code: 403 });
+  await expect(textOf('/waited')).rejects.toThrow();
+}, 20_000);
+
+it('who sends a long one again, and reads the answer once all is sent, reads it', async () => {
+  const { hostname, port } = new URL(replica.url);
+  const sizeBytes = 32 * 1024 * 1024;
+  const head = [
+    ...['PUT /api/fs/put HTTP/1.1', `Host: ${hostname}`, `Authorization: ${login}`, 'File-Path: /d/long', `Idempotency-Key: ${key}`],
+    ...['Connection: close', `Content-Length: ${sizeBytes}`],
+  ].join('\r\n');
+  const send = async () => {
+    const socket = connect(Number(port), hostname).pause();
+    const { promise, reject } = Promise.withResolvers<never>();
+    socket.on('error', reject);
+    const write = (bytes: string | Uint8Array) =>
+      Promise.race([promise, new Promise<void>((resolve) => void socket.write(bytes, () => resolve()))]);
+    await write(`${head}\r\n\r\n`);
+    await setTimeout(200);
+    for (let sentBytes = 0; sentBytes < sizeBytes; sentBytes += 1024 * 1024) await write(Buffer.alloc(1024 * 1024));
+    return Buffer.concat(await Promise.race([promise, Array.fromAsync(socket)])).toString();
+  };
+  for (let times = 0; times < 2; times += 1) expect(await send()).toContain('"code":200');
 });
 
 it.each(['another', 'one-of-another-length'])('a form is known with the boundary %s too, and not with another file', async (boundary) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { ErrorName } from '../api/operations.ts';
 import type { SendJob } from './send-job.ts';
 
@@ -17,6 +17,8 @@ const { createSendFile } = await import('./send-file.ts');
 afterAll(() => {
   for (const path of ['../api/call.ts', './send-in-thread.ts', './send-bytes.ts']) vi.doUnmock(path);
   vi.unstubAllGlobals();
+  // What was loaded beside these is for these tests alone.
+  vi.resetModules();
 });
 beforeEach(() => {
   call.mockReset();
@@ -27,6 +29,7 @@ const lost = () => Promise.reject(new ApiError(0, 'lost'));
 const says = (error: ErrorName) => Promise.reject(new ApiError(400, error, error));
 const KNOWN = { upload_id: 'a', state: 'receiving', chunk_size: 2 ** 20, total_chunks: 1, received: [], received_bytes: 0 };
 
+const middleFile = () => new File([new Uint8Array(5 * 2 ** 20)], 'a');
 const bigFile = () => new File([new Uint8Array(9 * 2 ** 20)], 'a');
 
 /** Answers calls by the end of their address. */
@@ -34,14 +37,14 @@ function answer(answers: Readonly<Record<string, () => unknown>>): void {
   call.mockImplementation(async (address: string) => answers[address.split('/').at(-1) ?? '']?.());
 }
 
-function send(takesParts: boolean, asked: Partial<SendJob> = {}) {
+function send(takesParts: boolean, asked: Partial<SendJob> = {}, sendFile = createSendFile(() => takesParts)) {
   const askAgain = vi.fn(() => 'another key');
   const keep = vi.fn();
   const job = {
     ...{ file: new File(['text'], 'a'), path: '/a', overwrite: true, key: 'the key', session: undefined, isUnproven: false },
     ...{ signal: new AbortController().signal, tell: () => undefined, keep, askAgain, ...asked },
   };
-  return { outcome: createSendFile(() => takesParts)(job), askAgain, keep };
+  return { outcome: sendFile(job), askAgain, keep };
 }
 
 const begunWith = () => call.mock.calls.filter(([address]) => address.endsWith('/init')).map(([, { Overwrite }]) => Overwrite);
@@ -95,4 +98,44 @@ it('an upload that found its name taken at its end is begun anew where that is t
   const { outcome, keep } = send(true, { overwrite: false, file: bigFile() });
   expect(await outcome).toEqual({ state: 'exists' });
   expect(keep).toHaveBeenLastCalledWith(undefined);
+});
+
+it('one that was put, and may be stored, goes on in parts only where it replaces nothing', async () => {
+  answer({ init: () => says('ENTRY_EXISTS') });
+  for (let cut = 0; cut < 3; cut += 1) sendBytes.mockImplementationOnce(lost);
+  const { outcome, askAgain } = send(true, { file: middleFile() });
+  expect(await outcome).toEqual({ state: 'exists' });
+  expect(begunWith()).toEqual(['false']);
+  expect(askAgain).toHaveBeenCalledOnce();
+});
+
+it('so it is where it was paused, and others were cut off meanwhile; one that a proxy refused is not stored', async () => {
+  answer({ init: () => KNOWN, status: () => KNOWN });
+  const sendFile = createSendFile(() => true);
+  const pausing = new AbortController();
+  sendBytes.mockImplementationOnce(async () => {
+    pausing.abort();
+    return lost();
+  });
+  await expect(send(true, { file: middleFile(), signal: pausing.signal }, sendFile).outcome).rejects.toThrow();
+  sendBytes.mockImplementationOnce(() => Promise.reject(new ApiError(413, 'too large')));
+  const refused = send(true, { file: middleFile(), key: 'of another one' }, sendFile);
+  expect(await refused.outcome).toEqual({ state: 'done' });
+  expect(await send(true, { file: middleFile() }, sendFile).outcome).toEqual({ state: 'done' });
+  expect(begunWith()).toEqual(['true', 'false']);
+});
+
+it('one that was put a day ago, which the server knows no more, replaces nothing', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  sendBytes.mockImplementationOnce(async () => {
+    vi.setSystemTime(Date.now() + 24 * 3_600_000);
+    return lost();
+  });
+  sendBytes.mockImplementation(() => says('ENTRY_EXISTS'));
+  expect(await send(false).outcome).toEqual({ state: 'exists' });
+  expect(keysOfPuts()).toEqual([
+    ['the key', 'true'],
+    ['another key', 'false'],
+  ]);
 });

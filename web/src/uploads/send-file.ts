@@ -16,6 +16,8 @@ export type SendFile = (job: SendJob) => Promise<Outcome>;
 /** Bodies that are on their way at once. Browsers open six connections to a server by HTTP/1.1; the rest is for the page. */
 const BODIES_AT_ONCE = 3;
 const LONGEST_PAUSE_MS = 15_000;
+/** The server knows a key for a day; one that was used so long ago, in milliseconds, is asked for no more. */
+const KNOWN_MS = 20 * 3_600_000;
 /** A file of at most so many bytes is read before it is put. */
 const READ_BYTES = 16 * 1024 * 1024;
 
@@ -23,6 +25,8 @@ const READ_BYTES = 16 * 1024 * 1024;
 export function createSendFile(takesParts: () => boolean): SendFile {
   const places = createPlaces(BODIES_AT_ONCE);
   const partSize = createPartSize();
+  /** Files that were put, and may be stored: when that began, by their keys. */
+  const begun = new Map<string, number>();
   return async (asked) => {
     let { session, overwrite, key } = asked;
     let isWhole = !takesParts();
@@ -36,18 +40,24 @@ export function createSendFile(takesParts: () => boolean): SendFile {
       key = asked.askAgain();
     };
     for (let tries = 1; ; tries += 1) {
+      const inParts = !isWhole && (session !== undefined || asked.file.size > partSize.bytes());
+      // Parts tell nothing of a put: how large they are may have changed since.
+      if (session === undefined && (inParts ? begun.has(key) : Date.now() - (begun.get(key) ?? Date.now()) > KNOWN_MS)) askAgain();
+      const isFirstPut = !inParts && !begun.has(key);
+      if (isFirstPut) begun.set(key, Date.now());
       let doing: Sending['doing'] | undefined;
       const tell = (sending: Sending) => {
         doing = sending.doing;
         asked.tell(sending);
       };
       const job = { ...asked, overwrite, session, key, keep, tell };
-      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
       try {
         await (inParts ? sendParts(job, partSize, places) : put(job, places));
+        begun.delete(key);
         return { state: 'done' };
       } catch (error) {
         const isBody = doing === 'sending';
+        if (isFirstPut && (isTooLarge(error) || !isBody)) begun.delete(key);
         job.signal.throwIfAborted();
         if (isNamed(error, 'ENTRY_EXISTS') && !overwrite) {
           // One that was to replace nothing has ended there: whatever is chosen begins anew.

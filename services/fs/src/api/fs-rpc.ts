@@ -46,7 +46,7 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
   const once =
     <Request extends object, Result extends object>(name: string, handler: (request: Request, call: Call) => Promise<Result>) =>
     (request: Request, call: Call) =>
-      context.once(call, piecesOf(name, request), () => handler(request, call));
+      context.once(call, piecesOf(name, request), (waited) => handler(request, waited));
   return defineRpcService(FsServiceDefinition, {
     listEntries: forUsers(listEntriesHandler(context, enter)),
     getEntry: forUsers(getEntryHandler(context, enter)),

@@ -26,7 +26,7 @@ import {
   withHops,
 } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
-import { isOutcomeKnown } from '../domain/changing/upload.ts';
+import { isOwnRefusal } from '../domain/access/own-refusal.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { AccelAddress } from './accel-redirect.ts';
 import type { DirectRequests } from './direct-requests.ts';
@@ -36,7 +36,7 @@ import { receiveParts, takesParts, UploadFailure } from './receive-parts.ts';
 import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';
 import { receiveRaw } from './receive-raw.ts';
 import { receiveTus } from './receive-tus.ts';
-import { refuseDownload, refuseUpload, sendEnvelope } from './refusal.ts';
+import { drain, refuseDownload, refuseUpload, sendEnvelope } from './refusal.ts';
 import { whatIsPut } from './upload-headers.ts';
 
 export interface DataPlaneOptions {
@@ -180,19 +180,32 @@ async function answer(
     const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
     // No content has a name before its last byte.
     let isWhole = false;
-    // A look after the last byte says ENTRY_NOT_FOUND of what somebody has moved on.
-    const leavesNothing = (error: unknown) => !isWhole || (isOutcomeKnown(error) && !AppError.is(error, 'ENTRY_NOT_FOUND'));
+    const leavesNothing = (error: unknown) => !isWhole || isRefusedByUs(error);
     const onWhole = () => {
       isWhole = true;
     };
-    const run = () => receive(context, request, identified, onWhole);
+    let isDone = true;
+    const run = (waited: Call) => {
+      isDone = false;
+      return receive(context, request, waited, onWhole);
+    };
     const { task, etag } = await context.once(identified, whatIsPut(path, request.headers), run, { leavesNothing });
+    // Most clients read an answer only when they could send everything.
+    if (isDone) await drain(request, call.signal);
     if (etag !== undefined) response.setHeader('ETag', etag);
     return sendEnvelope(response, successEnvelope({ task }));
   }
   if (writeSession !== undefined) return receiveRange(options.writes, request, response, { id: writeSession, query: query(), call });
   if (download) return serveDownload(context, request, response, { call, ...download, query: query(), accelAddress: options.accelAddress });
   throw new AppError('RECORD_NOT_FOUND', 'not found');
+}
+
+/**
+ * Whether an upload that failed has surely stored nothing, though all of its content was handed on. What a storage says may be of a look at what it has taken, or of
+ * another folder that was to have it, too. That it is busy is said before it is asked.
+ */
+function isRefusedByUs(error: unknown): boolean {
+  return isOwnRefusal(error) || AppError.is(error, 'UNAUTHENTICATED') || AppError.is(error, 'OVERLOADED');
 }
 
 /** What a request is for, without what it names. */

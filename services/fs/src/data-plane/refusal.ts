@@ -37,11 +37,11 @@ export async function refuseUpload(
   sendEnvelope(response, envelope);
 }
 
-/** Resolves when the body has ended, when the client is gone, or when it takes too long. */
-export async function drain(request: IncomingMessage): Promise<void> {
+/** Reads what still comes of a body, and throws it away. Resolves when it has ended, when the client is gone, or at the end of the signal: when it takes too long. */
+export async function drain(request: IncomingMessage, signal: AbortSignal = AbortSignal.timeout(DRAIN_MS)): Promise<void> {
   if (request.complete || request.destroyed) return;
   request.resume();
-  await finished(request, { writable: false, signal: AbortSignal.timeout(DRAIN_MS) }).catch(() => undefined);
+  await finished(request, { writable: false, signal }).catch(() => undefined);
 }
 
 async function privacyPatterns(context: FsContext): Promise<string> {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { type Call, shareKeyOf } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
+import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Upload } from '../domain/changing/upload.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { looksUnchanged } from '../driver-contract/unchanged.ts';
@@ -35,7 +36,7 @@ export async function whileUnchanged<Result>(
   const options = { signal, caller: shareKeyOf(call) };
   const requireThat = (entry: Entry | undefined) => {
     if (entry ? evaluatePreconditions(conditions, etagOf(entry), entry.modifiedAt) !== 'proceed' : conditions['if-match'] !== undefined)
-      throw new AppError('STALE_VERSION', `the file was changed since: ${nameOf(conditions)} does not hold`);
+      throw ownRefusal('STALE_VERSION', `the file was changed since: ${nameOf(conditions)} does not hold`);
   };
   const replaces = await lookAtFile(await located.mount.driver(), located.path, options).catch(asNone);
   requireThat(replaces);

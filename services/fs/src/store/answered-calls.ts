@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { isDuplicateKey, type Models, makeIndexes } from '@wharf/models';
 import { createPace } from '@wharf/pace';
-import { type Call, foreseen, isStoreFull } from '@wharf/service-kit';
+import { type Call, foreseen, forPeople, isStoreFull } from '@wharf/service-kit';
 import { createShelf } from './answer-shelf.ts';
 
 /**
@@ -11,13 +11,14 @@ import { createShelf } from './answer-shelf.ts';
  * came, and by then somebody else may have stored what it would remove or replace. A call without a key is done each time, and so is one with the key of another.
  *
  * @param asked tells the call from others, in pieces of JSON: a client may give two of them one key by mistake
+ * @param run is given the call, which tells since when it has waited
  * @param how.leavesNothing whether what failed so has done nothing: it is done anew. By default whoever asks again is told the failure
  * @throws AppError FAILED_PRECONDITION: it was asked for before, and nobody knows what came of it; what `run` throws, and what it threw the first time
  */
 export type Once = <Result extends object>(
   call: Call,
   asked: Iterable<unknown>,
-  run: () => Promise<Result>,
+  run: (call: Call) => Promise<Result>,
   how?: { leavesNothing: (error: unknown) => boolean },
 ) => Promise<Result>;
 
@@ -52,6 +53,10 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     });
     return preparing;
   };
+  /** Of one that has done nothing. */
+  const forget = async (attempt: Attempt) => {
+    await answeredCalls.deleteOne(attempt).catch(() => undefined);
+  };
   /** @returns false: it was asked for before */
   const begin = async ({ _id, owner }: Attempt): Promise<boolean> => {
     try {
@@ -61,7 +66,11 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
     } catch (error) {
       // It is done, as one without a key: what is removed makes room.
       if (isStoreFull(error)) return (await answeredCalls.countDocuments({ _id })) === 0;
-      if (!isDuplicateKey(error)) throw error;
+      if (!isDuplicateKey(error)) {
+        // It may be written: the answer to that was lost.
+        void forget({ _id, owner });
+        throw error;
+      }
       // The answer to our own writing may have been lost.
       return (await answeredCalls.countDocuments({ _id, owner })) > 0;
     }
@@ -95,22 +104,24 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
   return async <Result extends object>(
     call: Call,
     asked: Iterable<unknown>,
-    run: () => Promise<Result>,
+    run: (call: Call) => Promise<Result>,
     how?: { leavesNothing: (error: unknown) => boolean },
   ) => {
-    const { identity, onceKey, signal } = call;
-    if (onceKey === undefined || identity?.kind !== 'user') return run();
+    const { identity, onceKey, signal, cameAtMs = performance.now() } = call;
+    if (onceKey === undefined || identity?.kind !== 'user') return run(call);
     const attempt = { _id: await nameOf([identity.id, onceKey], asked), owner: randomUUID() };
     const known = await findAnswer(attempt, signal);
     if (known?.error) throw new AppError(isErrorCode(known.error.code) ? known.error.code : 'INTERNAL', known.error.message);
     if (known) return known.result as Result;
+    if (signal.aborted) await forget(attempt);
+    signal.throwIfAborted();
     try {
-      const result = await run();
+      const result = await run({ ...call, cameAtMs });
       await note(attempt, identity.id, { result });
       return result;
     } catch (thrown) {
-      const { code, message } = AppError.from(foreseen(thrown, signal));
-      if (how?.leavesNothing(thrown)) await answeredCalls.deleteOne(attempt).catch(() => undefined);
+      const { code, message } = AppError.from(forPeople(foreseen(thrown, signal)));
+      if (how?.leavesNothing(thrown)) await forget(attempt);
       // Who has left has stopped it somewhere.
       else await note(attempt, identity.id, how || signal.aborted ? undefined : { error: { code, message } });
       throw thrown;

@@ -230,6 +230,17 @@ describe('alias: who takes a change', () => {
     }
   });
 
+  it('a folder that is busy once another one has taken a file does not say that nothing was begun', async () => {
+    const { folder, open, away } = createFolders();
+    const driver = all(await open('x:/a\nx:/b', write('all')));
+    const content = async function* () {
+      yield Buffer.from('text');
+      away.set('/a', new AppError('OVERLOADED', 'busy'));
+    };
+    await refuses('STORAGE_UNAVAILABLE', driver.write(at('/file'), content(), { overwrite: true }));
+    expect(await textOf(folder('/a'), '/file')).toBe('text');
+  });
+
   it('a name that another folder shows is not buried, nor a new one made beside the names', async () => {
     const { folder, open } = createFolders();
     await put(folder('/a'), '/shown', 'a');

@@ -244,9 +244,13 @@ class AliasDriver implements StorageDriver {
       const hiding = await this.#hiding(where, target.place, options).catch(async (error: unknown) => {
         // A refusal leaves nothing that shows once the other one is gone. What another write has put there meanwhile is its own.
         if (there.length === 0) await target.driver.remove?.(where.path, { recursive: false, onlyIf: entry }).catch(() => undefined);
-        throw error;
+        throw asOfAnother(error);
       });
-      for (const { driver } of [...more, ...hiding]) await passOn(driver, before, sha256);
+      for (const { driver } of [...more, ...hiding]) {
+        await passOn(driver, before, sha256).catch((error: unknown) => {
+          throw asOfAnother(error);
+        });
+      }
       return entry;
     } finally {
       writes.running -= 1;
@@ -628,6 +632,11 @@ async function spaceOf(place: Place, options: CallOptions): Promise<Space | unde
 function oneStep<Operation extends 'rename' | 'copy' | 'link' | 'thumbnail'>(driver: StorageDriver, operation: Operation) {
   if (!supports(driver, operation)) throw storageError('UNSUPPORTED_OPERATION');
   return operationOf(driver, operation);
+}
+
+/** What a folder says once another one has the content: that it is busy would say that nothing was begun. */
+function asOfAnother(error: unknown): unknown {
+  return AppError.is(error, 'OVERLOADED') ? storageError('STORAGE_UNAVAILABLE', error) : error;
 }
 
 /** The folder does not answer; another one may. */
