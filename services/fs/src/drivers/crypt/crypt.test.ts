@@ -1,10 +1,11 @@
-import { MOUNT_ROOT } from '@wharf/paths';
+import { MOUNT_ROOT, nameAt } from '@wharf/paths';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { BATCH_BYTES, BIG_PIECES_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, pattern, put, refuses } from '../../driver-contract/conformance/driver-calls.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
+import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { saidOfPart, storageError } from '../../driver-contract/storage-error.ts';
@@ -202,6 +203,26 @@ describe('crypt: names', () => {
     await refuses('NOT_A_DIRECTORY', Array.fromAsync(driver.list(file)));
     await refuses('ENTRY_EXISTS', driver.rename(folder, file, { overwrite: false }));
     expect((await namesIn(driver, '/')).sort()).toEqual(['a-v2020-01-02-030405-000.txt', 'b-v2020-01-02-030405-000']);
+  });
+
+  it('a file whose content comes for long gets no name beside a folder that has it by then', async () => {
+    const inner = new MemoryDriver();
+    const driver = await openOver(inner);
+    const content = async function* () {
+      yield Buffer.from('slow');
+      await driver.makeDirectory(at('/x'));
+    };
+    await refuses('IS_A_DIRECTORY', driver.write(at('/x'), content(), { overwrite: true }));
+    expect(await namesIn(inner, '/')).toEqual(['x']);
+  });
+
+  it('what is to go as a folder is not the file of its name', async () => {
+    const inner = new MemoryDriver();
+    const driver = await openOver(inner);
+    await put(driver, '/x', 'kept');
+    await inner.makeDirectory(at('/x'));
+    await driver.remove(at('/x'), { recursive: false, onlyIf: folderNamed(nameAt(at('/x'))) });
+    expect(await namesIn(inner, '/')).toEqual(['x.bin']);
   });
 
   it('a name that is hidden as what another one is with its version is refused, and is not there', async () => {

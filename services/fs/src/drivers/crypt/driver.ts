@@ -146,10 +146,17 @@ class CryptDriver implements StorageDriver {
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     this.#begin(options);
     if (file === MOUNT_ROOT) throw storageError('IS_A_DIRECTORY');
-    await this.#requireFolder(parentPath(file), options);
-    const other = await this.#findOther(file, 'file', options);
-    if (other) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    const { overwrite, sizeBytes, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient, afterWaiting } = options;
+    const requireFree = async () => {
+      const [other] = await Promise.all([this.#findOther(file, 'file', options), this.#requireFolder(parentPath(file), options)]);
+      if (other) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    };
+    await requireFree();
+    const { overwrite, sizeBytes, modifiedAt, whileAllowed, onProgress, signal, caller, isPatient, afterWaiting } = options;
+    // A folder may have got the name while the content came, and below they do not meet.
+    const beforePublish = async () => {
+      await requireFree();
+      await options.beforePublish?.();
+    };
     const stored = sealed(verifiedContent(content, options), this.#keys.data);
     const entry = await this.#operation('write')(this.#filePath(file), stored, {
       ...{ overwrite, modifiedAt, beforePublish, whileAllowed, onProgress, signal, caller, isPatient, afterWaiting },
@@ -172,7 +179,7 @@ class CryptDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const remove = this.#operation('remove');
     if (options.begun === undefined) {
-      const known = await this.#get(path, options);
+      const known = (options.onlyIf?.isDirectory && (await this.#find(path, 'folder', options))) || (await this.#get(path, options));
       requireUnchanged(options.onlyIf, known.entry);
       return remove(known.path, { ...options, onlyIf: options.onlyIf && (this.#looks.get(options.onlyIf) ?? known.stored) });
     }
