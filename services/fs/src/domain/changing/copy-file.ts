@@ -70,7 +70,7 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
   const source = await driver.stat(from.path, call);
-  if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  if (source.isDirectory) throw notFile();
   await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
     await beforePublish?.();
@@ -84,7 +84,13 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
       await to.driver.makeDirectory(parentPath(to.path), call);
       return make();
     });
-    if (performance.now() - begunAtMs >= RENEW_MS) await requireStill(to, target, call);
+    const tookMs = performance.now() - begunAtMs;
+    if (target.isDirectory) {
+      // It has become a folder since the look, and nobody has looked through that for what is hidden.
+      await removeCopy(to, from.path, target, takingBack(tookMs));
+      throw notFile();
+    }
+    if (tookMs >= RENEW_MS) await requireStill(to, target, tookMs, call);
     onBytes?.(source.sizeBytes ?? 0);
     return { source, target, readBytes: undefined };
   } catch (error) {
@@ -99,20 +105,24 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
  *
  * @throws AppError PERMISSION_DENIED | UNAUTHENTICATED; FAILED_PRECONDITION for the admin
  */
-async function requireStill(to: Place, target: Entry, { afterWaiting }: OwnCall): Promise<void> {
+async function requireStill(to: Place, target: Entry, tookMs: number, { afterWaiting }: OwnCall): Promise<void> {
   try {
     await afterWaiting?.();
   } catch (error) {
     // Where nobody can say, it is as it was at the beginning.
     if (!REFUSALS.some((code) => AppError.is(error, code))) return;
-    await removeCopy(to, to.path, target, { signal: AbortSignal.timeout(BACK_MS), isPatient: true });
+    await removeCopy(to, to.path, target, takingBack(tookMs));
     throw error;
   }
 }
 
 const REFUSALS = ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'FAILED_PRECONDITION'] as const;
+const notFile = () => new AppError('IS_A_DIRECTORY', 'not a file');
+
 /** For taking back what should not have been done, in milliseconds, at least. */
-export const BACK_MS = 30_000;
+const BACK_MS = 30_000;
+/** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */
+export const takingBack = (tookMs: number) => ({ signal: AbortSignal.timeout(Math.max(BACK_MS, 2 * tookMs)), isPatient: true }) as const;
 
 /**
  * Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's, and so is what came into a folder since.
