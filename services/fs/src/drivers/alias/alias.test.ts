@@ -262,6 +262,26 @@ describe('alias: who takes a change', () => {
     expect(gone).toEqual(['/a begun', '/a begun']);
   });
 
+  it('a removal goes on in all folders that are there, where one is away by now', async () => {
+    const stores = { '/a': new MemoryDriver({ hasObjects: true }), '/b': new MemoryDriver({ hasObjects: true }) };
+    for (const driver of Object.values(stores)) await put(driver, '/doomed/file', 'x');
+    let isAway = false;
+    const openMount = async (path: string) => {
+      if (isAway && path === '/a') throw storageError('STORAGE_UNAVAILABLE');
+      return stores[path as '/a' | '/b'];
+    };
+    const open = async () => all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    const [begun] = await (await open()).beginRemoval([at('/doomed')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    isAway = true;
+    const driver = await open();
+    await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/doomed'), { recursive: true, begun }));
+    expect(await namesIn(stores['/b'], '/')).toEqual([]);
+    isAway = false;
+    await driver.remove(at('/doomed'), { recursive: true, begun });
+    expect(await namesIn(stores['/a'], '/')).toEqual([]);
+  });
+
   it.each([
     ['says of it that it cannot', async () => [storageError('UNSUPPORTED_OPERATION')]],
     ['says that it cannot at all', () => Promise.reject(storageError('UNSUPPORTED_OPERATION'))],

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { beganElsewhere, readBegun } from '../../driver-contract/begun-removal.ts';
 import { type CallOptions, type RemoveOptions, supports } from '../../driver-contract/storage-driver.ts';
 import { isNotThere, storageError } from '../../driver-contract/storage-error.ts';
-import { type Found, operationOf, type Place } from './place.ts';
+import { type Found, isPassedOver, operationOf, type Place } from './place.ts';
 
 /** What each of the folders said, by its path: their order may be another one when it is gone on with. */
 const begunShape = z.array(z.tuple([z.string(), z.string()]));
@@ -48,24 +48,28 @@ export async function beginIn(
  * Goes on with a removal in each folder in which it has begun, and that is still shown.
  *
  * @throws AppError STALE_VERSION | FAILED_PRECONDITION (another storage is in the place of one: nothing of it goes, and all of the others); what the first says
- * that fails otherwise
+ * that is away, of which the same holds, or fails otherwise
  */
 export async function goOnRemoving(places: readonly Place[], path: MountPath, options: RemoveOptions, noted: string): Promise<void> {
-  let [stale, elsewhere]: unknown[] = [];
+  let [stale, elsewhere, away]: unknown[] = [];
   const nextSteps = countOn(options.beforeStep);
   for (const [folder, begun] of readBegun(begunShape, noted)) {
-    const driver = await places.find((place) => place.path === folder)?.driver();
-    if (driver === undefined) continue;
+    const place = places.find((each) => each.path === folder);
+    if (place === undefined) continue;
     try {
+      const driver = await place.driver();
       // Another storage is there by now.
       if (!supports(driver, 'beginRemoval')) throw beganElsewhere();
       await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });
     } catch (error) {
       if (AppError.is(error, 'STALE_VERSION')) stale = error;
       else if (AppError.is(error, 'FAILED_PRECONDITION')) elsewhere ??= error;
+      else if (isPassedOver(error)) away ??= error;
       else if (!isNotThere(error)) throw error;
     }
   }
+  // Whoever goes on once more finds what is here now, too.
+  if (away !== undefined) throw away;
   if (elsewhere !== undefined) throw elsewhere;
   if (stale !== undefined) throw stale;
 }

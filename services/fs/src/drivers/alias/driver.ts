@@ -32,7 +32,7 @@ import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
-import { type Found, operationOf, Place } from './place.ts';
+import { type Found, isPassedOver, operationOf, Place } from './place.ts';
 import { chooseAmong, isSameContent, turned } from './policies.ts';
 
 /** Folders that are shown as one. */
@@ -629,13 +629,6 @@ async function spaceOf(place: Place, options: CallOptions): Promise<Space | unde
 function oneStep<Operation extends 'rename' | 'copy' | 'link' | 'thumbnail'>(driver: StorageDriver, operation: Operation) {
   if (!supports(driver, operation)) throw storageError('UNSUPPORTED_OPERATION');
   return operationOf(driver, operation);
-}
-
-/** The folder does not answer; another one may. */
-function isPassedOver(error: unknown): boolean {
-  return (['STORAGE_UNAVAILABLE', 'STORAGE_LOGIN_FAILED', 'DEADLINE_EXCEEDED', 'OVERLOADED'] as const).some((code) =>
-    AppError.is(error, code),
-  );
 }
 
 function folderNamed(name: EntryName): Entry {
