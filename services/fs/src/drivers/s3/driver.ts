@@ -314,7 +314,10 @@ export class S3Driver implements StorageDriver {
       await this.#keepParent(path, options);
       await options.afterWaiting?.();
       if (!begun) return this.#client.delete(key, options);
-      const isGone = isDoomed({ ...file, key }, begun) && (await watch.remove([key], () => this.#client.delete(key, options))) > 0;
+      // What was asked may have taken long, and another process have stored something since.
+      const now = await this.#client.head(key, options);
+      const remove = () => this.#client.deleteVersion(key, now.version, options);
+      const isGone = isDoomed({ ...now, key }, begun) && (await watch.remove([key], remove)) > 0;
       if (!isGone) throw storageError('STALE_VERSION');
       return;
     }
