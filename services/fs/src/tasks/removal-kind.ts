@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { childPath, isWithin, parseEntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
@@ -108,6 +109,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   await untilOpen(run, () => mount.driver());
   let removed = 0;
   let { stayed = 0, staying } = run.checkpoint ?? {};
+  let elsewhere: AppError | undefined;
   for (let next = run.checkpoint?.next ?? 0; next < doomedNames.length; next += 1) {
     run.signal.throwIfAborted();
     const [text = '', begun] = doomedNames[next] ?? [];
@@ -119,15 +121,22 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     await run.assertLease();
     const questions = questionsOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
     const remove = () => removeOne(operation, doomed, { ...questions, recursive: true, begun, isPatient: true });
-    if (!(await operation.snapshot.quotas.relocating(relocatedAt(path), remove))) {
+    const isGone = await operation.snapshot.quotas.relocating(relocatedAt(path), remove).catch((error: unknown) => {
+      // Of each name a part may lie there: that of a folder of an Alias which shows another place by now. The others go, whatever a retry finds.
+      if (begun === undefined || !AppError.is(error, 'FAILED_PRECONDITION')) throw error;
+      elsewhere ??= error;
+      return true;
+    });
+    if (!isGone) {
       stayed += 1;
       staying ??= name;
     }
     removed += 1;
     run.progress({ percent: (100 * (next + 1)) / doomedNames.length });
     // At once: whoever goes on must not remove what has been stored anew under the name of something that is gone.
-    await run.saveCheckpoint({ next: next + 1, ...(stayed > 0 && { stayed, staying }) });
+    if (!elsewhere) await run.saveCheckpoint({ next: next + 1, ...(stayed > 0 && { stayed, staying }) });
   }
+  if (elsewhere) throw elsewhere;
   run.progress({ status: staying === undefined ? 'removed' : `removed; what came since stays: ${andMore(staying, stayed)}` });
 }
 

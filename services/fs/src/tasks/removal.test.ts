@@ -236,6 +236,40 @@ describe('a task that removes', () => {
     expect(await back.everything('/a')).toEqual([]);
   });
 
+  it('goes on with all names in the other folders of an Alias where another storage came in the place of one', async () => {
+    const stores = [new MemoryDriver({ hasObjects: true }), new MemoryDriver({ hasObjects: true })];
+    const bucket = (name: string, at: number): DriverDefinition => ({
+      ...memoryDriver,
+      name,
+      open: async () => decorated({ ...operationsOf(stores[at] ?? new MemoryDriver()), close: async () => {} }),
+    });
+    const addition = JSON.stringify({ paths: 'x:/a\nx:/b', write_conflict_policy: 'all', put_conflict_policy: 'all' });
+    const open = () =>
+      openTree({
+        storages: [
+          { mount_path: '/a', driver: 'First' },
+          { mount_path: '/b', driver: 'Second' },
+          { mount_path: '/o', driver: 'Alias', addition },
+        ],
+        drivers: [bucket('First', 0), bucket('Second', 1), aliasDriver],
+      });
+    const before = await open();
+    for (const folder of ['/a', '/b']) for (const name of ['large', 'other']) await fill(before, `${folder}/${name}`, 1_001);
+    const [begun] = await request(before, '/o', ['large', 'other']);
+    if (!begun) throw new Error('no task was made');
+    const first = stores[0];
+    stores[0] = new MemoryDriver({ hasObjects: true });
+    const elsewhere = await open();
+    await elsewhere.put('/a/other/file');
+    const run = createTestRun({ signal: new AbortController().signal });
+    expect((await refusalOf(runRemoval(elsewhere.operation(), begun, run)))[0]).toBe('FAILED_PRECONDITION');
+    expect([await elsewhere.everything('/a'), await elsewhere.everything('/b')]).toEqual([['/a/other/file'], []]);
+    if (first) stores[0] = first;
+    const back = await open();
+    await runRemoval(back.operation(), begun, run);
+    expect(await back.everything('/a')).toEqual([]);
+  });
+
   const input: RemovalInput = { folder: '/o', storage: 1, names: ['x', 'large', 'y'] };
   const setUp = async (options: Parameters<typeof openTree>[0] = {}) => {
     const memory = await openObjects(options);

@@ -5,7 +5,7 @@ import { whileOpen } from '../../driver-contract/while-open.ts';
 import { hasOtherHash, hasOtherSize } from './looks-like-copy.ts';
 import type { OwnCall, Place } from './operations/operation.ts';
 import { RENEW_MS } from './operations/rights-of-now.ts';
-import { BACK_MS, removeCopy } from './remove-copy.ts';
+import { removeCopy, takingBack } from './remove-copy.ts';
 
 /** A storage that takes files and folders. */
 export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
@@ -67,7 +67,7 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
   const source = await driver.stat(from.path, call);
-  if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  if (source.isDirectory) throw notFile();
   await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
     await beforePublish?.();
@@ -81,7 +81,13 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
       await to.driver.makeDirectory(parentPath(to.path), call);
       return make();
     });
-    if (performance.now() - begunAtMs >= RENEW_MS) await requireStill(to, target, call);
+    const tookMs = performance.now() - begunAtMs;
+    if (target.isDirectory) {
+      // It has become a folder since the look, and nobody has looked through that for what is hidden.
+      await removeCopy(to, from.path, target, takingBack(tookMs));
+      throw notFile();
+    }
+    if (tookMs >= RENEW_MS) await requireStill(to, target, tookMs, call);
     onBytes?.(source.sizeBytes ?? 0);
     return { source, target, readBytes: undefined };
   } catch (error) {
@@ -96,18 +102,20 @@ async function copyInside({ from, to, overwrite, onOpened, onBytes, beforePublis
  *
  * @throws AppError PERMISSION_DENIED | UNAUTHENTICATED; FAILED_PRECONDITION for the admin
  */
-async function requireStill(to: Place, target: Entry, { afterWaiting }: OwnCall): Promise<void> {
+async function requireStill(to: Place, target: Entry, tookMs: number, { afterWaiting }: OwnCall): Promise<void> {
   try {
     await afterWaiting?.();
   } catch (error) {
     // Where nobody can say, it is as it was at the beginning.
     if (!REFUSALS.some((code) => AppError.is(error, code))) return;
-    await removeCopy(to, to.path, target, { signal: AbortSignal.timeout(BACK_MS), isPatient: true });
+    await removeCopy(to, to.path, target, takingBack(tookMs));
     throw error;
   }
 }
 
 const REFUSALS = ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'FAILED_PRECONDITION'] as const;
+const notFile = () => new AppError('IS_A_DIRECTORY', 'not a file');
+
 /** What each call of a storage for a copy is given. */
 const callOf = ({
   signal,

@@ -8,7 +8,9 @@ import type { OwnCall, Place } from './operations/operation.ts';
 import { haveSameContent } from './same-content.ts';
 
 /** For taking back what should not have been done, in milliseconds, at least. */
-export const BACK_MS = 30_000;
+const BACK_MS = 30_000;
+/** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */
+export const takingBack = (tookMs: number) => ({ signal: AbortSignal.timeout(Math.max(BACK_MS, 2 * tookMs)), isPatient: true }) as const;
 
 /**
  * Takes away what a copy made, as far as the storage lets it: a file that is another one by then is somebody else's, and so is what came into a folder since.

@@ -273,6 +273,59 @@ describe('alias: who takes a change', () => {
     expect(gone).toEqual(['/a begun', '/a begun']);
   });
 
+  it('a removal goes on in all folders that are there, where one is away by now', async () => {
+    const stores = { '/a': new MemoryDriver({ hasObjects: true }), '/b': new MemoryDriver({ hasObjects: true }) };
+    for (const driver of Object.values(stores)) await put(driver, '/doomed/file', 'x');
+    let isAway = false;
+    const openMount = async (path: string) => {
+      if (isAway && path === '/a') throw storageError('STORAGE_UNAVAILABLE');
+      return stores[path as '/a' | '/b'];
+    };
+    const open = async () => all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    const [begun] = await (await open()).beginRemoval([at('/doomed')]);
+    if (typeof begun !== 'string') throw new Error('it has not begun');
+    isAway = true;
+    const driver = await open();
+    await refuses('STORAGE_UNAVAILABLE', driver.remove(at('/doomed'), { recursive: true, begun }));
+    expect(await namesIn(stores['/b'], '/')).toEqual([]);
+    isAway = false;
+    await driver.remove(at('/doomed'), { recursive: true, begun });
+    expect(await namesIn(stores['/a'], '/')).toEqual([]);
+  });
+
+  it.each([
+    ['says of it that it cannot', async () => [storageError('UNSUPPORTED_OPERATION')]],
+    ['says that it cannot at all', () => Promise.reject(storageError('UNSUPPORTED_OPERATION'))],
+  ] satisfies [string, StorageDriver['beginRemoval']][])(
+    'a removal that one folder begins is made at once in one that %s',
+    async (_what, beginRemoval) => {
+      const folders = new Map<string, StorageDriver>();
+      for (const path of ['/a', '/b']) {
+        const inner = new MemoryDriver({ hasObjects: true });
+        await put(inner, '/doomed/file', path);
+        folders.set(path, path === '/a' ? inner : decorated({ ...operationsOf(inner), beginRemoval }));
+      }
+      const openMount = async (path: string) => folders.get(path) ?? new MemoryDriver();
+      const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+      const [begun] = await driver.beginRemoval([at('/doomed')]);
+      await driver.remove(at('/doomed'), { recursive: true, begun: String(begun) });
+      expect(await namesIn(driver, '/')).toEqual([]);
+    },
+  );
+
+  it('a removal that has begun in one folder is told, also where another one fails as it is to begin there', async () => {
+    const folders = new Map<string, StorageDriver>();
+    for (const path of ['/a', '/b']) {
+      const inner = new MemoryDriver({ hasObjects: true });
+      await put(inner, '/doomed/file', path);
+      const beginRemoval = () => Promise.reject(storageError('STORAGE_UNAVAILABLE'));
+      folders.set(path, path === '/a' ? inner : decorated({ ...operationsOf(inner), beginRemoval }));
+    }
+    const openMount = async (path: string) => folders.get(path) ?? new MemoryDriver();
+    const driver = all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...write('all') }), { openMount }));
+    expect(await driver.beginRemoval([at('/doomed')])).toEqual([expect.any(String)]);
+  });
+
   it('a removal takes nothing of a storage that came in the place of the one in which it began', async () => {
     const folders = new Map<string, StorageDriver>([['/b', new MemoryDriver()]]);
     const open = async (hasObjects: boolean) => {

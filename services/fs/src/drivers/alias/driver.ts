@@ -33,7 +33,7 @@ import { whileWanted } from '../../driver-contract/while-wanted.ts';
 import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
-import { type Found, operationOf, Place } from './place.ts';
+import { type Found, isPassedOver, operationOf, Place } from './place.ts';
 import { chooseAmong, isSameContent, turned } from './policies.ts';
 
 /** Folders that are shown as one. */
@@ -637,11 +637,4 @@ function oneStep<Operation extends 'rename' | 'copy' | 'link' | 'thumbnail'>(dri
 /** What a folder says once another one has the content: that it is busy would say that nothing was begun. */
 function asOfAnother(error: unknown): unknown {
   return AppError.is(error, 'OVERLOADED') ? storageError('STORAGE_UNAVAILABLE', error) : error;
-}
-
-/** The folder does not answer; another one may. */
-function isPassedOver(error: unknown): boolean {
-  return (['STORAGE_UNAVAILABLE', 'STORAGE_LOGIN_FAILED', 'DEADLINE_EXCEEDED', 'OVERLOADED'] as const).some((code) =>
-    AppError.is(error, code),
-  );
 }

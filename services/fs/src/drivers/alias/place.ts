@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { Entry, OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 
@@ -59,4 +60,11 @@ export function operationOf<Operation extends OptionalOperation>(
   const method = driver[operation];
   if (method === undefined) throw storageError('STORAGE_READ_ONLY');
   return method.bind(driver) as NonNullable<StorageDriver[Operation]>;
+}
+
+/** The folder does not answer; another one may. */
+export function isPassedOver(error: unknown): boolean {
+  return (['STORAGE_UNAVAILABLE', 'STORAGE_LOGIN_FAILED', 'DEADLINE_EXCEEDED', 'OVERLOADED'] as const).some((code) =>
+    AppError.is(error, code),
+  );
 }

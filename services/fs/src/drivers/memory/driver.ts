@@ -169,11 +169,11 @@ export class MemoryDriver implements StorageDriver {
 
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
     this.#begin(options);
+    const [untilOrder, mark] = options.begun === undefined ? [] : readBegun(begunShape, options.begun);
+    if (mark !== undefined && mark !== placeMark(this.#id, path)) throw beganElsewhere();
     const node = this.#get(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     requireUnchanged(options.onlyIf, this.#entry(path, node));
-    const [untilOrder, mark] = options.begun === undefined ? [] : readBegun(begunShape, options.begun);
-    if (mark !== undefined && mark !== placeMark(this.#id, path)) throw beganElsewhere();
     if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
     if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 }, untilOrder);
     if (!isDoomed(node, untilOrder)) throw storageError('STALE_VERSION');

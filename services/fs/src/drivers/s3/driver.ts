@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
@@ -72,8 +73,8 @@ type BegunRemoval = z.output<typeof begunShape>;
 const LOOK_MS = 30_000;
 const FOLDER_TYPE = 'application/x-directory';
 /**
- * Of something else at its place by then, before an object is put there without a condition: a proxy that gives up on a slow store and sends a put once more is
- * refused each time for what the first one has stored.
+ * Of something else at its place by then, before an object is put there without a condition: a proxy that gives up on a slow store and sends a put once more, and
+ * keeps nothing of what is noted on objects, is refused each time for what the first one has stored.
  */
 const MAX_REFUSALS = 5;
 
@@ -85,6 +86,9 @@ interface KnownConditions {
 const NO_CONDITIONS: KnownConditions = { isNew: false, over: false };
 /** How often it is tried whether what is there may be replaced. */
 const TRIES = 2;
+
+/** Of an object whose answer is not known: when it was taken. */
+const NOT_TOLD = { sentAt: undefined, answeredAt: undefined, isWithin: false } as const;
 
 /** Where a new file goes. */
 interface Place {
@@ -311,7 +315,10 @@ export class S3Driver implements StorageDriver {
       await this.#keepParent(path, options);
       await options.afterWaiting?.();
       if (!begun) return this.#client.delete(key, options);
-      const isGone = isDoomed({ ...file, key }, begun) && (await watch.remove([key], () => this.#client.delete(key, options))) > 0;
+      // What was asked may have taken long, and another process have stored something since.
+      const now = await this.#client.head(key, options);
+      const remove = () => this.#client.deleteVersion(key, now.version, options);
+      const isGone = isDoomed({ ...now, key }, begun) && (await watch.remove([key], remove)) > 0;
       if (!isGone) throw storageError('STALE_VERSION');
       return;
     }
@@ -651,11 +658,22 @@ export class S3Driver implements StorageDriver {
   async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<Taken> {
     const { key } = place;
     const { onProgress } = options;
+    const own = { contentType: contentType(key), draftId: randomUUID() };
+    const put = async (condition: Condition): Promise<Taken> => {
+      const isConditional = condition.isNew || condition.over !== undefined;
+      const object = isConditional ? own : { contentType: own.contentType };
+      try {
+        return await this.#client.put(key, part, object, condition, { signal, onProgress });
+      } catch (error) {
+        if (!isConditional || !AppError.is(error, 'STALE_VERSION')) throw error;
+        // A proxy may have sent it twice: then it is refused for what it has stored itself.
+        const there = await this.#client.findHead(key, options);
+        if (there?.draftId !== own.draftId) throw error;
+        return { ...NOT_TOLD, version: there.version, sizeBytes: part.bytes.byteLength };
+      }
+    };
     try {
-      const object = { contentType: contentType(key) };
-      return await this.#publish(place, options, false, (condition) =>
-        this.#client.put(key, part, object, condition, { signal, onProgress }),
-      );
+      return await this.#publish(place, options, false, put);
     } finally {
       part.release();
     }

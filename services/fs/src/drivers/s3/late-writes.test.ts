@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { AppError } from '@wharf/errors';
 import { startHttpServer, waitFor } from '@wharf/harness';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { s3Driver } from './index.ts';
 import { testEgress } from './testing/bucket.ts';
@@ -22,10 +24,15 @@ function refusalOf(there: string | undefined, { 'if-match': over, 'if-none-match
   return over === etagOf(there) ? undefined : 412;
 }
 
+const notesOf = (headers: IncomingHttpHeaders) =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (name.startsWith('x-amz-meta-') ? [[name, String(value)]] : [])));
+
 interface Odd {
   /** What it does with a file that is put, before or instead of what stores do. @returns how it refuses it */
   put?: (conditions: Conditions) => Promise<number | undefined>;
   readonly knowsNoVersions?: boolean;
+  /** What stands in between sends each file twice, and answers as the store does the second time. */
+  readonly sendsTwice?: boolean;
   /** Right before it looks at the condition with which the object that keeps the root is replaced. @param objects what it has */
   readonly onTry?: (objects: Map<string, string>) => void;
 }
@@ -33,6 +40,8 @@ interface Odd {
 /** A store of small objects. */
 async function openStore(odd: Odd = {}) {
   const objects = new Map<string, string>();
+  /** What is noted on them. */
+  const notes = new Map<string, Readonly<Record<string, string | undefined>>>();
   const asked: Conditions[] = [];
   let answered = 0;
   const server = await startHttpServer(async (request, response) => {
@@ -48,14 +57,18 @@ async function openStore(odd: Odd = {}) {
       }
       if (key === ROOT_KEEPER && conditions['if-match'] !== undefined) odd.onTry?.(objects);
       if (odd.knowsNoVersions && conditions['if-match'] !== undefined) refusal = 412;
-      refusal ??= refusalOf(objects.get(key), conditions);
-      if (refusal === undefined) objects.set(key, content);
+      for (let times = key === 'file' && odd.sendsTwice ? 2 : 1; times > 0; times -= 1) {
+        refusal ??= refusalOf(objects.get(key), conditions);
+        if (refusal !== undefined) continue;
+        objects.set(key, content);
+        notes.set(key, notesOf(request.headers));
+      }
       if (key === 'file') answered += 1;
       return void response.writeHead(refusal ?? 200, { ETag: etagOf(content) }).end();
     }
     const there = objects.get(key);
     if (request.method === 'HEAD') {
-      const head = { ETag: etagOf(there ?? ''), 'Last-Modified': DATE, 'Content-Length': there?.length ?? 0 };
+      const head = { ETag: etagOf(there ?? ''), 'Last-Modified': DATE, 'Content-Length': there?.length ?? 0, ...notes.get(key) };
       return void response.writeHead(there === undefined ? 404 : 200, head).end();
     }
     const listed = [...objects.keys()].filter((each) => !each.includes('/') && each.startsWith(searchParams.get('prefix') ?? ''));
@@ -148,6 +161,34 @@ it('a proxy that sends each put twice, so that the second finds what the first h
   objects.set('file', 'before');
   await store(await open(), 'sent');
   expect([objects.get('file'), asked.length, asked.at(-1)]).toEqual(['sent', 6, {}]);
+});
+
+describe('a put that is sent twice on its way, so that the second is refused for what the first has stored', () => {
+  /** As a put with `If-Match` asks it. */
+  const requireSame = (objects: ReadonlyMap<string, string>, before: string | undefined) => async () => {
+    if (objects.get('file') !== before) throw new AppError('STALE_VERSION', 'the file was changed since');
+  };
+
+  it.each([undefined, 'before'])('is one that is done, whatever it asks about what it replaces: over %s', async (before) => {
+    const { objects, asked, open } = await openStore({ sendsTwice: true });
+    if (before !== undefined) objects.set('file', before);
+    await store(await open(), 'sent', requireSame(objects, before));
+    expect([objects.get('file'), asked.length]).toEqual(['sent', 1]);
+  });
+
+  it('is told from that of somebody else who stored the same meanwhile', async () => {
+    const { objects, open } = await openStore({ put: async () => void objects.set('file', 'sent') as undefined });
+    objects.set('file', 'before');
+    await expect(store(await open(), 'sent', requireSame(objects, 'before'))).rejects.toMatchObject({ code: 'STALE_VERSION' });
+  });
+
+  it('is one that is done, where it replaces nothing', async () => {
+    const { objects, open } = await openStore({ sendsTwice: true });
+    const driver = await open();
+    await driver.write(FILE, bytes('sent'), { overwrite: false, sizeBytes: 4 });
+    expect(objects.get('file')).toBe('sent');
+    await expect(driver.write(FILE, bytes('sent'), { overwrite: false, sizeBytes: 4 })).rejects.toMatchObject({ code: 'ENTRY_EXISTS' });
+  });
 });
 
 it('a store that refused the condition when it was tried is not asked with it', async () => {

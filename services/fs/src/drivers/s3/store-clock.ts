@@ -14,7 +14,7 @@ export interface ObjectHead {
   readonly modifiedAt: Date;
   /** Its ETag without quotes. */
   readonly version: string;
-  /** Which draft it was, where it was one and the store was asked for it alone. */
+  /** Which draft it was, or by which put with a condition it came, where it was so and the store was asked for it alone. */
   readonly draftId?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { isNotThere, storageError } from '../../../driver-contract/storage-error
 import { isOtherEntry } from '../../../driver-contract/unchanged.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
-import { BACK_MS, removeCopy } from '../remove-copy.ts';
+import { removeCopy, takingBack } from '../remove-copy.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { hasMore } from './has-more.ts';
@@ -250,9 +250,6 @@ async function keepCopy(done: Done): Promise<void> {
     throw error;
   }
 }
-
-/** What takes long may take long to take back. Not the caller's signal, nor among the caller's turns: whoever leaves, or has much under way, would have it stay. */
-const takingBack = (tookMs: number) => ({ signal: AbortSignal.timeout(Math.max(BACK_MS, 2 * tookMs)), isPatient: true }) as const;
 
 /** What a move made of both names. */
 function outcomesOf({ source, target }: Item, driver: StorageDriver, entry: Entry, since: number): [Outcome, Outcome] {

@@ -328,6 +328,16 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       for (const name of [names[0], names[250], names[499]]) expect(await bucket.text(`${root}/${name}`)).toBe('new');
     }, 60_000);
 
+    it('leave a file that somebody else stores while they wait to go on', async () => {
+      const { driver, root } = await open();
+      await bucket.put(`${root}/file`, 'old');
+      const [begun] = await driver.beginRemoval([at('/file')]);
+      if (typeof begun !== 'string') throw new Error('it was not begun');
+      const options = { recursive: true, begun, afterWaiting: () => bucket.put(`${root}/file`, 'new') };
+      await expect(driver.remove(at('/file'), options)).rejects.toMatchObject({ code: 'STALE_VERSION' });
+      expect(await bucket.text(`${root}/file`)).toBe('new');
+    });
+
     it('leave a file that was under way when they began', async () => {
       const { driver, root } = await open();
       await bucket.put(`${root}/d/old`);
