@@ -257,6 +257,36 @@ describe('alias: who takes a change', () => {
     await refuses('UNSUPPORTED_OPERATION', several.rename(at('/x/shown'), at('/y/shown'), { overwrite: false }));
   });
 
+  it('what is of another kind than what is shown is neither removed nor renamed', async () => {
+    const { folder, open } = createFolders();
+    await put(folder('/a'), '/file', 'shown');
+    await put(folder('/b'), '/file/inner', 'kept');
+    await folder('/a').makeDirectory(at('/folder'));
+    await put(folder('/b'), '/folder', 'kept');
+    await put(folder('/a'), '/named', 'shown');
+    await put(folder('/b'), '/named/inner', 'kept');
+    const driver = all(await open('x:/a\nx:/b', write('all')));
+    await driver.remove(at('/file'), { recursive: true });
+    await driver.remove(at('/folder'), { recursive: false, onlyIf: await driver.stat(at('/folder')) });
+    await driver.rename(at('/named'), at('/new'), { overwrite: false });
+    expect(await textOf(driver, '/file/inner')).toBe('kept');
+    expect(await textOf(driver, '/folder')).toBe('kept');
+    expect([await textOf(driver, '/new'), await textOf(driver, '/named/inner')]).toEqual(['shown', 'kept']);
+  });
+
+  it.each([
+    ['the same', 'one', undefined],
+    ['another', 'another one', 'STALE_VERSION'],
+  ] as const)('a file that goes as it was goes from all folders, where they have %s content', async (_what, other, refusal) => {
+    const { folder, open } = createFolders();
+    await put(folder('/a'), '/file', 'one');
+    await put(folder('/b'), '/file', other);
+    const driver = all(await open('x:/a\nx:/b', write('all')));
+    const removal = driver.remove(at('/file'), { recursive: false, onlyIf: await driver.stat(at('/file')) });
+    await (refusal ? refuses(refusal, removal) : removal);
+    for (const path of ['/a', '/b']) expect(await namesIn(folder(path), '/')).toEqual(refusal ? ['file'] : []);
+  });
+
   it('a removal goes on in the folder in which it has begun, whatever the order of the folders is by then', async () => {
     const gone: string[] = [];
     const openMount = async (path: string): Promise<StorageDriver> => {

@@ -324,11 +324,14 @@ class AliasDriver implements StorageDriver {
     this.#begin(options);
     const where = this.#belowGroup(path);
     if (options.begun !== undefined) return goOnRemoving(where.group.places, where.path, options, options.begun);
-    const there = await this.#having(where, options, true);
+    const there = await this.#shown(where, options, true);
     const [first] = there;
     if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
     requireUnchanged(options.onlyIf, first.entry);
+    // It was one content that was looked at: what another folder has instead of it stays, and so does this one.
+    const isOther = ({ entry }: Found) => entry !== first.entry && !isSameContent(first.entry, entry, this.#settings.comparesHashes);
+    if (options.onlyIf && !first.entry.isDirectory && targets.some(isOther)) throw storageError('STALE_VERSION');
     if (first.entry.isDirectory && !options.recursive) {
       const refuse = () => {
         throw storageError('DIRECTORY_NOT_EMPTY');
@@ -349,7 +352,7 @@ class AliasDriver implements StorageDriver {
     const looks = paths.map((path) =>
       gate.run(async () => {
         const where = this.#belowGroup(path);
-        const there = await this.#having(where, options, true);
+        const there = await this.#shown(where, options, true);
         if (there.length === 0) throw storageError('ENTRY_NOT_FOUND');
         return { where, targets: chooseAmong(this.#settings.write, there, where.group.places.length) };
       }),
@@ -474,6 +477,12 @@ class AliasDriver implements StorageDriver {
     throw storageError('ENTRY_NOT_FOUND', missing);
   }
 
+  /** Those that have what is shown at a path, as a file or as a folder: the other one of its name, which another folder may have, is nobody's to change. @param isToGo as of #having() */
+  async #shown(where: Where, options: CallOptions, isToGo: boolean): Promise<Found[]> {
+    const there = await this.#having(where, options, isToGo);
+    return there.filter(({ entry }) => entry.isDirectory === there[0]?.entry.isDirectory);
+  }
+
   /** All that have something at a path, in their order. @param isToGo whether it is to lose its name. @throws what any of them says but that it has nothing */
   async #having(where: Where, options: CallOptions, isToGo = false): Promise<Found[]> {
     const found = await Promise.all(where.group.places.map((place) => this.#look(place, where.path, options, isToGo)));
@@ -547,12 +556,12 @@ class AliasDriver implements StorageDriver {
     return chosen;
   }
 
-  /** What a rename and a copy ask first. @param isToGo as of #having() */
+  /** What a rename and a copy ask first. @param isToGo as of #shown() */
   async #placement(from: MountPath, to: MountPath, options: PlaceOptions, isToGo = false) {
     this.#begin(options);
     if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
     const source = this.#belowGroup(from);
-    const sources = await this.#having(source, options, isToGo);
+    const sources = await this.#shown(source, options, isToGo);
     if (sources.length === 0) throw storageError('ENTRY_NOT_FOUND');
     const target = this.#belowGroup(to);
     if (from !== to) {
