@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path/posix';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, vi } from 'vitest';
 import { mpath } from '../domain/testing/memory-tree.ts';
@@ -73,14 +74,15 @@ function startServer() {
       calls,
       [1, 1, 1],
     );
-  /** What a listing of the root brings back. */
-  const list = async (temps: TempFiles) => {
-    const names = [...files.keys(), ...folders].map((place) => place.slice(1)).filter((name) => !name.includes('/'));
-    for (const name of names.filter(isReservedName)) temps.sweep(mpath('/'), name, 0);
-    const stat = async (path: string) => ({ name: path.slice(1) }) as Entry;
-    const left = temps.asides.gather(mpath('/'));
+  /** What a listing brings back. */
+  const list = async (temps: TempFiles, folder = '/') => {
+    const places = [...files.keys(), ...folders].filter((place) => dirname(place) === folder);
+    const names = places.map((place) => basename(place));
+    for (const name of names.filter(isReservedName)) temps.sweep(mpath(folder), name, 0);
+    const stat = async (path: string) => ({ name: basename(path) }) as Entry;
+    const left = temps.asides.gather(mpath(folder));
     for (const name of names) left.add(name);
-    return (await Array.fromAsync(temps.asides.bringLeft(mpath('/'), left, () => false, stat))).map(({ name }) => String(name));
+    return (await Array.fromAsync(temps.asides.bringLeft(mpath(folder), left, () => false, stat))).map(({ name }) => String(name));
   };
   return { calls, files, folders, told, server, move, open, list };
 }
@@ -235,17 +237,81 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
   it('whose way back fails once leaves alone what was stored by its name since', async () => {
     const world = start();
     const temps = world.open();
-    const replacing = temps.asides.stepAside(mpath(path), async (aside) => {
-      await world.move(path, aside);
-      world.server.hidden = aside;
-      throw new Error('refused');
-    });
+    const replacing = temps.asides.stepAside(
+      mpath(path),
+      async (aside) => {
+        await world.move(path, aside);
+        world.server.hidden = aside;
+        throw new Error('refused');
+      },
+      { source: '/.wharf-new' },
+    );
     await expect(replacing).rejects.toThrow();
     world.files.set(path, 'newer');
     expect(await world.list(temps)).toEqual([]);
     await world.calls.close();
-    expect([...world.files.values()].sort()).toEqual(['new', 'newer']);
-    expect(world.told).toEqual([]);
+    expect([...world.files.values()].sort()).toEqual(['new', 'newer', 'old']);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it.each(['before it', 'instead of it'])('whose name somebody takes meanwhile, %s, keeps the old content, which is said', async (when) => {
+    const world = start();
+    const temps = world.open();
+    const replacing = temps.asides.stepAside(
+      mpath(path),
+      async (aside) => {
+        await world.move(path, aside);
+        world.files.set(path, "somebody's");
+        if (when === 'before it') throw new Error('refused');
+        world.server.isAway = true;
+        setImmediate(() => {
+          world.server.isAway = false;
+        });
+        await world.move('/.wharf-new', path);
+      },
+      { source: '/.wharf-new' },
+    );
+    await expect(replacing).rejects.toThrow();
+    world.files.delete('/.wharf-new');
+    expect(await world.list(temps)).toEqual([]);
+    expect([...world.files.values()].sort()).toEqual(['old', "somebody's"]);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it('whose answer is lost drops the old content where the new one has its name', async () => {
+    const world = start();
+    const replacing = world.open().asides.stepAside(
+      mpath(path),
+      async (aside) => {
+        await world.move(path, aside);
+        await world.move('/.wharf-new', path);
+        throw new Error('lost');
+      },
+      { source: '/.wharf-new' },
+    );
+    await expect(replacing).rejects.toThrow('lost');
+    expect([[...world.files], [...world.folders]]).toEqual([[[path, 'new']], []]);
+  });
+
+  it('that finds its folder by another name is back there with the next listing', async () => {
+    const world = start();
+    const temps = world.open();
+    const replacing = temps.asides.stepAside(
+      mpath(path),
+      async (aside) => {
+        await world.move(path, aside);
+        for (const place of [...world.files.keys()]) {
+          world.files.set(`/moved${place}`, world.files.get(place) ?? '');
+          world.files.delete(place);
+        }
+        for (const place of [...world.folders]) world.folders.add(`/moved${place}`).delete(place);
+        throw new Error('refused');
+      },
+      { source: '/.wharf-new' },
+    );
+    await expect(replacing).rejects.toThrow('refused');
+    expect(await world.list(temps, '/moved')).toEqual([path.slice(1)]);
+    expect(world.files.get(`/moved${path}`)).toBe('old');
   });
 
   it.each(['another call', 'the end of the storage'])('whose server stays away has it back with %s', async (sign) => {

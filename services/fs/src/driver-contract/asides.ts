@@ -22,6 +22,9 @@ const MAX_LOOKED_AT = 1_000;
 /** No name of ours is longer. */
 const MAX_NAME_LENGTH = 255;
 
+/** Names of what is aside for a call that runs in this process: a folder above may get another name meanwhile. */
+const usedNames = new Set<string>();
+
 /** How a server is told. A place is what it calls a path. */
 export interface AsidePlaces {
   placeOf(folder: MountPath, name: string): string;
@@ -54,12 +57,16 @@ interface Aside {
   readonly path: MountPath;
   /** It was to get another spelling of its name, and nothing else was to take its place: it is never removed. */
   readonly isRespelled: boolean;
+  /** Where that comes from which is to take its name: while it is there, what has the name is somebody else's, and this is the only copy of what was there. */
+  readonly source: string | undefined;
 }
 
 /** How something steps aside. */
 interface SteppingAside {
   /** It gets another spelling of its name in the end, so that nothing lies aside then. */
   readonly isRespelled?: boolean;
+  /** Where that comes from which is to take its name. */
+  readonly source?: string;
   /** Removes what still lies aside, over a connection that the caller holds. Absent: over another one. */
   readonly remove?: (place: string) => Promise<void>;
 }
@@ -76,8 +83,6 @@ export class Asides {
   readonly #owner: ProcessOwner;
   readonly #backAfterMs: readonly number[];
   readonly #discard: (place: string, remove?: (place: string) => Promise<void>) => Promise<void>;
-  /** What is aside for a call that runs. */
-  readonly #used = new Set<string>();
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
   readonly #lost = createKeptPlaces<Aside>();
   /**
@@ -108,7 +113,7 @@ export class Asides {
 
   /**
    * Something gives up its name for something else, or for another spelling of it. Where that fails it has its name again; where another one has the name
-   * meanwhile, that one stays. To be run alone among what changes the path.
+   * meanwhile, that one stays, and so does what stepped aside, by a name of ours. To be run alone among what changes the path.
    *
    * @param work moves what is at the path to the place that it is given, and then something to where that was. What still lies aside in the end is removed
    * @throws what the work throws; Lost
@@ -116,11 +121,11 @@ export class Asides {
   async stepAside(
     path: MountPath,
     work: (place: string) => Promise<void>,
-    { isRespelled = false, remove }: SteppingAside = {},
+    { isRespelled = false, source, remove }: SteppingAside = {},
   ): Promise<void> {
-    const aside = { ...this.#newAside(path), isRespelled };
-    const outer = aside.holder ?? aside.place;
-    this.#used.add(outer);
+    const { name, ...own } = this.#newAside(path);
+    const aside = { ...own, isRespelled, source };
+    usedNames.add(name);
     try {
       if (aside.holder !== undefined) await this.#places.folders?.make(aside.holder);
       await work(aside.place);
@@ -128,7 +133,7 @@ export class Asides {
       await this.#bringBack(aside);
       throw error;
     } finally {
-      this.#used.delete(outer);
+      usedNames.delete(name);
     }
     if (!isRespelled) await this.#discard(aside.place, remove);
     await this.#removeHolder(aside);
@@ -136,7 +141,7 @@ export class Asides {
 
   /** What lies at a place of ours may be all that there is of what is to be at the path: sees to it, behind the call, that it has its name if nothing else has. */
   keep(place: string, path: MountPath): void {
-    const aside = { place, holder: undefined, path, isRespelled: false };
+    const aside = { place, holder: undefined, path, isRespelled: false, source: undefined };
     this.#calls.track(this.#bringBack(aside, (attempt) => this.#places.alone(path, attempt)));
   }
 
@@ -160,7 +165,7 @@ export class Asides {
         const said = readAsideName(name, this.#owner);
         if (said === undefined) return;
         lookedAt += 1;
-        if (this.#isLeft(this.#places.placeOf(folder, name), said)) names.push(ownText(name));
+        if (this.#isLeft(folder, name, said)) names.push(ownText(name));
       },
     };
   }
@@ -185,10 +190,11 @@ export class Asides {
     }
   }
 
-  #isLeft(outer: string, { owner, sinceMs, isSettled }: SaidAside): boolean {
-    if (this.#used.has(outer) || this.#lost.has(outer)) return false;
+  #isLeft(folder: MountPath, name: string, { owner, sinceMs, isSettled }: SaidAside): boolean {
+    const outer = this.#places.placeOf(folder, name);
+    if (usedNames.has(name) || this.#lost.has(outer)) return false;
     if (this.#missed.has(outer)) return true;
-    return !isSettled && (owner === 'gone' || Date.now() - sinceMs > MAX_ASIDE_MS);
+    return !isSettled && (owner === 'gone' || owner === 'self' || Date.now() - sinceMs > MAX_ASIDE_MS);
   }
 
   #bring(folder: MountPath, name: string): Promise<MountPath | undefined> {
@@ -205,7 +211,7 @@ export class Asides {
       const aside = missed ?? (await this.#found(folder, name));
       if (aside === undefined) return undefined;
       const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
-      if (outcome === 'taken') await (missed?.isRespelled === false ? this.#drop(missed) : this.#settle(folder, name, aside.path));
+      if (outcome === 'taken') await (isSpare(missed) ? this.#drop(missed) : this.#settle(folder, name, aside.path));
       if (outcome !== 'gone') this.#missed.delete(this.#places.placeOf(folder, name));
       return outcome === 'taken' ? undefined : aside.path;
     } catch (error) {
@@ -219,12 +225,12 @@ export class Asides {
     const outer = this.#places.placeOf(folder, name);
     const of = readAsideName(name, this.#owner)?.of;
     // Whether it was to be respelled is not known any more: it is never removed either.
-    const isRespelled = true;
-    if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of), isRespelled } : undefined;
+    const kept = { isRespelled: true, source: undefined } as const;
+    if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of), ...kept } : undefined;
     let inside = 0;
     for await (const each of this.#places.folders?.namesIn(outer) ?? []) {
       if (!isOneName(each)) continue;
-      if (isOwnName(each)) return { place: childPlace(outer, each), holder: outer, path: childPath(folder, each), isRespelled };
+      if (isOwnName(each)) return { place: childPlace(outer, each), holder: outer, path: childPath(folder, each), ...kept };
       inside += 1;
       if (inside >= MAX_BACK) break;
     }
@@ -259,9 +265,12 @@ export class Asides {
     const outcome = await this.#give(aside);
     // A listing finds it.
     if (outcome === 'taken' && aside.isRespelled) return;
-    if (outcome === 'taken') return this.#drop(aside);
-    if (outcome === 'gone') this.#miss(aside);
-    await this.#removeHolder(aside);
+    const { source } = aside;
+    const isKept = outcome !== 'back' && source !== undefined && (await this.#places.isThere(source));
+    if (outcome === 'taken' && !isKept) return this.#drop(aside);
+    // Soon its source is there no more either.
+    if (outcome !== 'back') this.#miss({ ...aside, source: isKept ? source : undefined });
+    if (outcome !== 'taken') await this.#removeHolder(aside);
   }
 
   async #drop(aside: Aside): Promise<void> {
@@ -287,12 +296,12 @@ export class Asides {
     if (holder !== undefined) await this.#places.folders?.remove(holder).catch(() => undefined);
   }
 
-  #newAside(path: MountPath): Omit<Aside, 'isRespelled'> {
+  #newAside(path: MountPath): Omit<Aside, 'isRespelled' | 'source'> & { readonly name: string } {
     const [folder, name] = [parentPath(path), nameAt(path)];
     const aside = newAsideName(this.#owner, name, Date.now());
     const outer = this.#places.placeOf(folder, aside.name);
-    if (!aside.isFolder) return { place: outer, holder: undefined, path };
-    return { place: childPlace(outer, name), holder: outer, path };
+    if (!aside.isFolder) return { name: aside.name, place: outer, holder: undefined, path };
+    return { name: aside.name, place: childPlace(outer, name), holder: outer, path };
   }
 
   /** What the server refuses is left to listings. */
@@ -308,6 +317,11 @@ export class Asides {
     const text = `an older content, which stepped aside in ${folder} for a write that was cut off, stays there as ${name}: ${why}`;
     this.#places.warn(new AppError('FAILED_PRECONDITION', text, { cause }));
   }
+}
+
+/** Whether nobody misses it where something else has its name. */
+function isSpare(aside: Aside | undefined): aside is Aside {
+  return aside !== undefined && !aside.isRespelled && aside.source === undefined;
 }
 
 /** What a user's entry can be called. */

@@ -2,7 +2,7 @@ import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import { OwnPart } from './own-part.ts';
-import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, Entry, PlaceOptions, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { whileWanted } from './while-wanted.ts';
 
@@ -15,6 +15,9 @@ import { whileWanted } from './while-wanted.ts';
  * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
  * look whether a folder is empty, and then remove it with all that is in it. So is a rename that may replace: a folder takes the place of an empty one.
  *
+ * A folder and a file come to one name one after the other: on some servers the name is free for a moment while a file is replaced, or a file that gets its name
+ * replaces a folder with all that is in it.
+ *
  * @param names of all drivers that are open to the same storage: what runs on the one before goes on when another is opened
  */
 export function withLoneRemovals(driver: StorageDriver, names = new LoneNames()): StorageDriver {
@@ -23,10 +26,10 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
   if (!remove) return driver;
   const naming = async <Result>(
     paths: readonly MountPath[],
-    options: CallOptions | undefined,
+    options: (CallOptions & Pick<PlaceOptions, 'isTree'>) | undefined,
     run: () => Promise<Result>,
   ): Promise<Result> => {
-    const leave = await names.enter(paths, options?.signal);
+    const leave = await names.enter(paths, options?.signal, options?.isTree);
     try {
       return await run();
     } finally {
@@ -44,14 +47,16 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     write:
       write &&
       (async (file, content, options) => {
-        // A file gets its name when its content has ended, and may come for hours before that.
+        // A file gets its name when its content has ended, and may come for hours before that. Its folder is made as it begins.
         const naming = names.later(file, options.signal);
+        const making = await names.begin(parentPath(file), options.signal);
         try {
           if (options.sizeBytes === 0) await naming.enter();
-          const entry = await write(file, ending(content, options.sizeBytes, naming.enter), options);
+          const entry = await write(file, ending(content, options.sizeBytes, making, naming.enter), options);
           naming.named();
           return entry;
         } finally {
+          making();
           naming.leave();
         }
       }),
@@ -122,7 +127,10 @@ export class LoneNames {
   };
   /** How many are about to be folders there. */
   readonly #making = new Map<MountPath, number>();
-  readonly #removals = new Set<{ readonly path: MountPath; readonly end: Promise<unknown> }>();
+  readonly #removals = new Set<Change>();
+  /** Files that are about to have a name, and folders that are about to be made: who comes waits for those that came before. */
+  readonly #files = new Set<Change>();
+  readonly #folders = new Set<Change>();
 
   /** How many have got their name. */
   get count(): number {
@@ -131,17 +139,22 @@ export class LoneNames {
 
   /**
    * Waits for what is being removed at these paths, below and above. What would be removed later is refused by then: who asks for removals on and on keeps nothing
-   * from its name.
+   * from its name. So it does for folders that are being made at these paths, and below.
    *
+   * @param isTree it is a folder that gets a name
    * @returns to be called once what gets a name has it
    */
-  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined): Promise<() => void> {
+  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined, isTree = false): Promise<() => void> {
+    const made = isTree ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
+    const ends = isTree ? [] : paths.map((path) => add(this.#files, path));
     const leave = () => {
       for (const path of paths) count(this.#entered, path, -1);
+      for (const end of ends) end();
     };
     for (const path of paths) count(this.#entered, path, 1);
     try {
-      await this.#removed(signal, (removed) => paths.some((named) => isWithin(named, removed) || isWithin(removed, named)));
+      const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
+      await settled([...made, ...removed], signal);
     } catch (error) {
       leave();
       throw error;
@@ -156,17 +169,36 @@ export class LoneNames {
   async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
     count(this.#making, path, 1);
     try {
-      await this.#removed(signal, (removed) => isWithin(removed, path));
-      return await make();
+      const made = await this.begin(path, signal);
+      try {
+        await settled(
+          endsOf(this.#removals, (removed) => isWithin(removed, path)),
+          signal,
+        );
+        return await make();
+      } finally {
+        made();
+      }
     } finally {
       count(this.#making, path, -1);
     }
   }
 
-  /** Resolves when what is being removed now has ended, where that is asked of its path. @throws AppError CANCELLED */
-  async #removed(signal: AbortSignal | undefined, concerns: (path: MountPath) => boolean): Promise<void> {
-    const ends = [...this.#removals].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
-    if (ends.length > 0) await whileWanted(Promise.allSettled(ends), signal);
+  /**
+   * Waits for the files that are about to have the name of this folder, or of one above it.
+   *
+   * @returns to be called once the folder is there, or is not made
+   */
+  async begin(folder: MountPath, signal: AbortSignal | undefined): Promise<() => void> {
+    const named = endsOf(this.#files, (file) => isWithin(file, folder));
+    const end = add(this.#folders, folder);
+    try {
+      await settled(named, signal);
+      return end;
+    } catch (error) {
+      end();
+      throw error;
+    }
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
@@ -219,12 +251,11 @@ export class LoneNames {
   }
 
   async #remove<Result>(path: MountPath, remove: () => Promise<Result>): Promise<Result> {
-    const removal = { path, end: remove() };
-    this.#removals.add(removal);
+    const end = add(this.#removals, path);
     try {
-      return await removal.end;
+      return await remove();
     } finally {
-      this.#removals.delete(removal);
+      end();
     }
   }
 
@@ -241,6 +272,33 @@ export class LoneNames {
   }
 }
 
+/** What changes at a path, and when it has ended. */
+interface Change {
+  readonly path: MountPath;
+  readonly end: Promise<void>;
+}
+
+/** @returns to be called at its end */
+function add(changes: Set<Change>, path: MountPath): () => void {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const change = { path, end };
+  changes.add(change);
+  return () => {
+    changes.delete(change);
+    resolve();
+  };
+}
+
+/** Of those by now whose path is concerned. */
+function endsOf(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boolean): Promise<void>[] {
+  return [...changes].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
+}
+
+/** @throws AppError CANCELLED */
+async function settled(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
+  if (ends.length > 0) await whileWanted(Promise.all(ends), signal);
+}
+
 function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {
   const number = (numbers.get(path) ?? 0) + by;
   if (number === 0) numbers.delete(path);
@@ -254,8 +312,10 @@ function count(numbers: Map<MountPath, number>, path: MountPath, by: number): vo
 async function* ending(
   content: AsyncIterable<Uint8Array>,
   sizeBytes: number | undefined,
+  onBegin: () => void,
   onEnd: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void> {
+  onBegin();
   let left = sizeBytes ?? Number.POSITIVE_INFINITY;
   for await (const piece of content) {
     left -= piece.byteLength;

@@ -382,7 +382,8 @@ export class FtpDriver implements StorageDriver {
       session,
       place: (path) => this.#root.place(path),
       look: (path) => this.#look(session, path, call.signal),
-      stepAside: (path, work) => this.#temps.asides.stepAside(path, work, { remove: (place) => removeOurs(session, place) }),
+      stepAside: (path, source, work) =>
+        this.#temps.asides.stepAside(path, work, { source, remove: (place) => removeOurs(session, place) }),
       alone: (path, work) =>
         this.#changes.alone(path, async () => {
           const result = await work();

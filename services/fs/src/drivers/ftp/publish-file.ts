@@ -17,8 +17,8 @@ export interface Names {
   place(path: MountPath): string;
   /** What is there now, as a listing says it. */
   look(path: MountPath): Promise<RemoteEntry | undefined>;
-  /** As `Asides` does it. */
-  stepAside(path: MountPath, work: (aside: string) => Promise<void>): Promise<void>;
+  /** As `Asides` does it. @param source where that is which is to take the name */
+  stepAside(path: MountPath, source: string, work: (aside: string) => Promise<void>): Promise<void>;
   /** Runs alone among those of this process that change what is at the path. */
   alone<Result>(path: MountPath, work: () => Promise<Result>): Promise<Result>;
   /** @returns whether this process has changed what is at the path since */
@@ -106,7 +106,7 @@ async function replaceFolder(session: FtpSession, from: string, to: string): Pro
 /** The same for a file: the old one steps aside, and comes back where the new one does not get its name, also when the connection breaks. */
 async function replaceFile({ session, place, stepAside }: Names, from: string, to: MountPath): Promise<void> {
   const target = place(to);
-  await stepAside(to, async (aside) => {
+  await stepAside(to, from, async (aside) => {
     await moveOrThrow(session, target, aside);
     await moveOrThrow(session, from, target);
     // Then the old one goes.

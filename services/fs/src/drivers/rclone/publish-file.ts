@@ -47,9 +47,10 @@ export async function replaceFile(
   asides: Asides,
   check: () => Promise<void>,
 ): Promise<void> {
-  await asides.stepAside(path, async (aside) => {
+  const work = async (aside: Place) => {
     await moveSurely(client, to, aside, false);
     await moveSurely(client, from, to, false);
     await check();
-  });
+  };
+  await asides.stepAside(path, work, { source: from });
 }

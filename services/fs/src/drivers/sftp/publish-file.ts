@@ -102,10 +102,11 @@ export async function replace(session: SftpSession, from: string, target: Target
     if (session.extensions.posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
   }
   // A server that only renames to free names: for a moment there is none.
-  await temps.asides.stepAside(path, async (aside) => {
+  const work = async (aside: string) => {
     await session.rename(to, aside);
     await surely(session, from, target, () => session.rename(from, to));
-  });
+  };
+  await temps.asides.stepAside(path, work, { source: from });
 }
 
 /**
