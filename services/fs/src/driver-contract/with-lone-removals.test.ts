@@ -217,7 +217,7 @@ describe('a removal of a folder that is empty', () => {
 
 describe('a folder that gets the name of a file that is being replaced', () => {
   /** A storage in which the name is free for a moment while a file is replaced. */
-  const openFreeing = async () => {
+  const openFreeing = async (names?: LoneNames) => {
     const store = (await memoryDriver.open('')) as Whole;
     const { promise: freed, resolve: free } = Promise.withResolvers<void>();
     const { promise: hold, resolve: go } = Promise.withResolvers<void>();
@@ -233,7 +233,7 @@ describe('a folder that gets the name of a file that is being replaced', () => {
       },
     });
     await put(store, '/d/file', 'before');
-    const driver = withLoneRemovals(freeing) as Whole;
+    const driver = withLoneRemovals(freeing, names) as Whole;
     return { store, driver, freed, go, replacing: () => put(driver, '/d/file', 'new') };
   };
 
@@ -253,6 +253,24 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     go();
     await replaced;
     expect([await made, await textOf(store, '/d/file')]).toEqual(['refused', 'new']);
+  });
+
+  it('is waited for by the new name of a folder above', async () => {
+    const { store, driver, freed, go, replacing } = await openFreeing();
+    const replaced = replacing();
+    await freed;
+    const renamed = driver.rename(at('/d'), at('/e'), { overwrite: false });
+    await turns();
+    go();
+    await Promise.all([replaced, renamed]);
+    expect(await textOf(store, '/e/file')).toBe('new');
+  });
+
+  it('does not wait for hours', async () => {
+    const { driver, freed, replacing } = await openFreeing(new LoneNames(1));
+    void replacing();
+    await freed;
+    await driver.makeDirectory(at('/d/file'));
   });
 
   it('is waited for where it came before, and waits for no content that comes for long', async () => {

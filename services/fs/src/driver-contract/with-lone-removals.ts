@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
@@ -15,8 +16,8 @@ import { whileWanted } from './while-wanted.ts';
  * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
  * look whether a folder is empty, and then remove it with all that is in it. So is a rename that may replace: a folder takes the place of an empty one.
  *
- * A folder and a file come to one name one after the other: on some servers the name is free for a moment while a file is replaced, or a file that gets its name
- * replaces a folder with all that is in it.
+ * A folder and a file come to one name one after the other, and a folder gets another name after what is about to have one in it: on some servers the name is free
+ * for a moment while a file is replaced, or a file that gets its name replaces a folder with all that is in it. Nobody waits for long for that, as turns are held.
  *
  * @param names of all drivers that are open to the same storage: what runs on the one before goes on when another is opened
  */
@@ -74,7 +75,8 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     rename:
       rename &&
       ((from, to, options) =>
-        naming([to], options, () => {
+        naming([to], options, async () => {
+          await names.namedIn(from, options.signal);
           const run = () => rename(from, to, options);
           return options.overwrite && from !== to ? names.removingEmpty(to, run) : run();
         })),
@@ -111,6 +113,9 @@ const namedOfAll = new LRUCache<string, Named>({
   dispose: ({ count, onForgotten }, _key, reason) => reason === 'evict' && onForgotten(count),
 });
 
+/** So long a folder and a file wait for each other at most: a server may take an hour for one that it copies. In milliseconds. */
+const PATIENCE_MS = 5_000;
+
 /** What gets a name in a storage, and what is being removed. */
 export class LoneNames {
   /** How many had got their name at each look. */
@@ -131,6 +136,13 @@ export class LoneNames {
   /** Files that are about to have a name, and folders that are about to be made: who comes waits for those that came before. */
   readonly #files = new Set<Change>();
   readonly #folders = new Set<Change>();
+
+  readonly #patienceMs: number;
+
+  /** @param patienceMs another one than the standard is given by tests only */
+  constructor(patienceMs = PATIENCE_MS) {
+    this.#patienceMs = patienceMs;
+  }
 
   /** How many have got their name. */
   get count(): number {
@@ -154,7 +166,8 @@ export class LoneNames {
     for (const path of paths) count(this.#entered, path, 1);
     try {
       const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
-      await settled([...made, ...removed], signal);
+      await this.#soon(made, signal);
+      await settled(removed, signal);
     } catch (error) {
       leave();
       throw error;
@@ -184,6 +197,22 @@ export class LoneNames {
     }
   }
 
+  /** Waits until these have ended, and not for long. @throws AppError CANCELLED */
+  async #soon(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
+    if (ends.length === 0) return;
+    const late = new AbortController();
+    const isLate = wait(this.#patienceMs, undefined, { signal: late.signal, ref: false }).catch(() => undefined);
+    await whileWanted(Promise.race([Promise.all(ends), isLate]), signal).finally(() => late.abort());
+  }
+
+  /** Waits for the files in a folder that have all of their content and are about to have their names: one that is being replaced would be looked for there. */
+  async namedIn(folder: MountPath, signal: AbortSignal | undefined): Promise<void> {
+    await this.#soon(
+      endsOf(this.#files, (file) => file !== folder && isWithin(folder, file)),
+      signal,
+    );
+  }
+
   /**
    * Waits for the files that are about to have the name of this folder, or of one above it.
    *
@@ -193,7 +222,7 @@ export class LoneNames {
     const named = endsOf(this.#files, (file) => isWithin(file, folder));
     const end = add(this.#folders, folder);
     try {
-      await settled(named, signal);
+      await this.#soon(named, signal);
       return end;
     } catch (error) {
       end();
