@@ -52,7 +52,11 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         const naming = names.later(file, options.signal);
         const making = await names.begin(parentPath(file), options.signal);
         try {
-          if (options.sizeBytes === 0) await naming.enter();
+          if (options.sizeBytes === 0) {
+            // Who waits for those that came before holds nothing for which they may wait.
+            making();
+            await naming.enter();
+          }
           const entry = await write(file, ending(content, options.sizeBytes, making, naming.enter), options);
           naming.named();
           return entry;
