@@ -1,8 +1,9 @@
+import { AppError } from '@wharf/errors';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import { OwnPart } from './own-part.ts';
-import type { CallOptions, Draft, Entry, PlaceOptions, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { whileWanted } from './while-wanted.ts';
 
@@ -26,10 +27,11 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
   if (!remove) return driver;
   const naming = async <Result>(
     paths: readonly MountPath[],
-    options: (CallOptions & Pick<PlaceOptions, 'isTree'>) | undefined,
+    options: CallOptions | undefined,
     run: () => Promise<Result>,
+    kind?: NamedKind,
   ): Promise<Result> => {
-    const leave = await names.enter(paths, options?.signal, options?.isTree);
+    const leave = await names.enter(paths, options, kind);
     try {
       return await run();
     } finally {
@@ -48,14 +50,16 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
       write &&
       (async (file, content, options) => {
         // A file gets its name when its content has ended, and may come for hours before that. Its folder is made as it begins.
-        const naming = names.later(file, options.signal);
-        const making = await names.begin(parentPath(file), options.signal);
+        const naming = names.later(file, options);
+        const making = await names.begin(parentPath(file), options);
+        const inLine = setTimeout(making, IN_LINE_MS);
         try {
           if (options.sizeBytes === 0) await naming.enter();
           const entry = await write(file, ending(content, options.sizeBytes, making, naming.enter), options);
           naming.named();
           return entry;
         } finally {
+          clearTimeout(inLine);
           making();
           naming.leave();
         }
@@ -70,19 +74,25 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, options, () => makeDirectory(path, options))),
     rename:
       rename &&
-      ((from, to, options) =>
-        naming([to], options, () => {
-          const run = () => rename(from, to, options);
-          return options.overwrite && from !== to ? names.removingEmpty(to, run) : run();
-        })),
-    copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options))),
+      ((from, to, options) => {
+        const run = () => rename(from, to, options);
+        const alone = () => (options.overwrite && from !== to ? names.removingEmpty(to, run) : run());
+        return naming([to], options, alone, options.isTree && 'folder');
+      }),
+    copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options), options.isTree && 'copied folder')),
     openDraft:
       openDraft &&
-      (async (file, id, options) =>
-        publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish))),
+      (async (file, id, options) => {
+        const made = options.create ? await names.begin(parentPath(file), options) : undefined;
+        try {
+          return publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish));
+        } finally {
+          made?.();
+        }
+      }),
     writeMany:
       writeMany &&
       ((files, options) =>
@@ -93,6 +103,16 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         )),
   });
 }
+
+/** For so long, in milliseconds, whoever makes a folder waits for a file that is about to have its name: each holds a turn of its storage, and a copy takes hours. Who is patient waits on, and leaves turns to others. */
+const FOLDER_WAITS_MS = 5_000;
+/** The other way round, where a content may be there already. */
+const FILE_WAITS_MS = 30_000;
+/** So long nobody has a name of a write waited for that has not asked for its content: it stands in line, at a server that takes one after the other, or below. */
+const IN_LINE_MS = 5_000;
+
+/** A copied folder may take hours, and nobody waits for it. */
+type NamedKind = 'folder' | 'copied folder' | undefined;
 
 /** What all paths take that got a name and are remembered, of all storages together: more than there can be between a look and a removal. */
 const MAX_NAMED_BYTES = 16 * 1024 * 1024;
@@ -131,6 +151,8 @@ export class LoneNames {
   /** Files that are about to have a name, and folders that are about to be made: who comes waits for those that came before. */
   readonly #files = new Set<Change>();
   readonly #folders = new Set<Change>();
+  /** Folders that are about to have another name. Those above are there. */
+  readonly #moved = new Set<Change>();
 
   /** How many have got their name. */
   get count(): number {
@@ -139,14 +161,17 @@ export class LoneNames {
 
   /**
    * Waits for what is being removed at these paths, below and above. What would be removed later is refused by then: who asks for removals on and on keeps nothing
-   * from its name. So it does for folders that are being made at these paths, and below.
+   * from its name. So it does for folders that are being made at these paths, and below, or moved to them; a folder waits for the files that are to have its name.
    *
-   * @param isTree it is a folder that gets a name
    * @returns to be called once what gets a name has it
+   * @throws AppError OVERLOADED: that took too long
    */
-  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined, isTree = false): Promise<() => void> {
-    const made = isTree ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
-    const ends = isTree ? [] : paths.map((path) => add(this.#files, path));
+  async enter(paths: readonly MountPath[], options: CallOptions | undefined, kind?: NamedKind): Promise<() => void> {
+    const isOne = (other: MountPath) => paths.includes(other);
+    const made = kind ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
+    const before = [...made, ...endsOf(kind ? this.#files : this.#moved, isOne)];
+    const own = kind === 'folder' ? this.#moved : this.#files;
+    const ends = kind === 'copied folder' ? [] : paths.map((path) => add(own, path));
     const leave = () => {
       for (const path of paths) count(this.#entered, path, -1);
       for (const end of ends) end();
@@ -154,7 +179,8 @@ export class LoneNames {
     for (const path of paths) count(this.#entered, path, 1);
     try {
       const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
-      await settled([...made, ...removed], signal);
+      await inTime(before, options, kind ? FOLDER_WAITS_MS : FILE_WAITS_MS);
+      await settled(removed, options);
     } catch (error) {
       leave();
       throw error;
@@ -166,14 +192,14 @@ export class LoneNames {
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
-  async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
+  async making<Result>(path: MountPath, options: CallOptions | undefined, make: () => Promise<Result>): Promise<Result> {
     count(this.#making, path, 1);
     try {
-      const made = await this.begin(path, signal);
+      const made = await this.begin(path, options);
       try {
         await settled(
           endsOf(this.#removals, (removed) => isWithin(removed, path)),
-          signal,
+          options,
         );
         return await make();
       } finally {
@@ -188,12 +214,13 @@ export class LoneNames {
    * Waits for the files that are about to have the name of this folder, or of one above it.
    *
    * @returns to be called once the folder is there, or is not made
+   * @throws AppError OVERLOADED: that took too long
    */
-  async begin(folder: MountPath, signal: AbortSignal | undefined): Promise<() => void> {
+  async begin(folder: MountPath, options: CallOptions | undefined): Promise<() => void> {
     const named = endsOf(this.#files, (file) => isWithin(file, folder));
     const end = add(this.#folders, folder);
     try {
-      await settled(named, signal);
+      await inTime(named, options, FOLDER_WAITS_MS);
       return end;
     } catch (error) {
       end();
@@ -202,13 +229,13 @@ export class LoneNames {
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
+  later(path: MountPath, options: CallOptions): { enter(): Promise<void>; named(): void; leave(): void } {
     let entering: Promise<void> | undefined;
     let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
     const enter = async () => {
-      leave = await this.enter([path], signal);
+      leave = await this.enter([path], options);
       hasEntered = true;
       if (hasLeft) leave();
     };
@@ -295,8 +322,21 @@ function endsOf(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boo
 }
 
 /** @throws AppError CANCELLED */
-async function settled(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
-  if (ends.length > 0) await whileWanted(Promise.all(ends), signal);
+async function settled(ends: readonly Promise<void>[], options: CallOptions | undefined): Promise<void> {
+  if (ends.length > 0) await whileWanted(Promise.all(ends), options?.signal);
+}
+
+/** The same within that time, but for whoever is patient. @throws AppError OVERLOADED | CANCELLED */
+async function inTime(ends: readonly Promise<void>[], options: CallOptions | undefined, waitMs: number): Promise<void> {
+  if (ends.length === 0 || options?.isPatient) return settled(ends, options);
+  const { promise: late, reject } = Promise.withResolvers<void>();
+  const refuse = () => reject(new AppError('OVERLOADED', 'something else is about to have this name, try again in a moment'));
+  const timer = setTimeout(refuse, waitMs);
+  try {
+    await whileWanted(Promise.race([Promise.all(ends), late]), options?.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {
