@@ -20,7 +20,12 @@ function startServer() {
   const files = new Map<string, string>();
   const folders = new Set<string>();
   const told: string[] = [];
-  const server = { isAway: false, refusal: undefined as Error | undefined, hidden: undefined as string | undefined };
+  const server = {
+    isAway: false,
+    refusal: undefined as Error | undefined,
+    hidden: undefined as string | undefined,
+    beforeRemoval: async () => {},
+  };
   const reached = () => {
     if (server.isAway) throw storageError('STORAGE_UNAVAILABLE');
   };
@@ -46,6 +51,7 @@ function startServer() {
       {
         placeOf: (folder, name) => (folder === '/' ? `/${name}` : `${folder}/${name}`),
         async remove(place) {
+          await server.beforeRemoval();
           reached();
           files.delete(place);
         },
@@ -190,6 +196,30 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
     await replace(world, world.open());
     expect([[...world.files], [...world.folders]]).toEqual([[[path, 'new']], []]);
   });
+
+  it.each(['the same storage', 'another one'])('whose old content is being removed is no news for a listing of %s', async (which) => {
+    const world = start();
+    const temps = world.open();
+    const listing = which === 'another one' ? world.open() : temps;
+    world.server.beforeRemoval = async () => void (await world.list(listing));
+    await replace(world, temps);
+    expect([[...world.files], [...world.folders], world.told]).toEqual([[[path, 'new']], [], []]);
+  });
+
+  it.each(['the same storage', 'another one'])(
+    'whose old content cannot be removed does not bring that back once the new one is removed, by a listing of %s',
+    async (which) => {
+      const world = start();
+      const temps = world.open();
+      world.server.beforeRemoval = async () => {
+        throw new Error('refused');
+      };
+      await replace(world, temps);
+      world.files.delete(path);
+      expect(await world.list(which === 'another one' ? world.open() : temps)).toEqual([]);
+      expect(world.files.has(path)).toBe(false);
+    },
+  );
 
   it('that is refused leaves the old content, by its name', async () => {
     const world = start();

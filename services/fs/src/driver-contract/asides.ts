@@ -24,6 +24,8 @@ const MAX_NAME_LENGTH = 255;
 
 /** Names of what is aside for a call that runs in this process: a folder above may get another name meanwhile. */
 const usedNames = new Set<string>();
+/** Names of what something else has taken the place of, and that could not be removed: it is nobody's any more, for no storage of this process. */
+const spentNames = createKeptPlaces();
 
 /** How a server is told. A place is what it calls a path. */
 export interface AsidePlaces {
@@ -50,6 +52,8 @@ export interface AsidePlaces {
 
 /** Something that has lost its name for a while. */
 interface Aside {
+  /** Of what lies in its folder, it or the folder of ours; undefined: no listing takes it for something that stepped aside. */
+  readonly name: string | undefined;
   readonly place: string;
   /** The folder of ours that it lies in, if any. */
   readonly holder: string | undefined;
@@ -82,7 +86,7 @@ export class Asides {
   readonly #calls: Calls;
   readonly #owner: ProcessOwner;
   readonly #backAfterMs: readonly number[];
-  readonly #discard: (place: string, remove?: (place: string) => Promise<void>) => Promise<void>;
+  readonly #remove: (place: string, remove?: (place: string) => Promise<void>) => Promise<boolean>;
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
   readonly #lost = createKeptPlaces<Aside>();
   /**
@@ -96,19 +100,19 @@ export class Asides {
   readonly #told = createKeptPlaces();
   readonly #gate = createGate(PARALLEL);
 
-  /** @param discard removes a file of ours. Never rejects. @param backAfterMs others than the standard ones are given by tests only */
+  /** @param remove removes a file of ours, and says whether it did. Never rejects. @param backAfterMs others than the standard ones are given by tests only */
   constructor(
     places: AsidePlaces,
     calls: Calls,
     owner: ProcessOwner,
-    discard: (place: string, remove?: (place: string) => Promise<void>) => Promise<void>,
+    remove: (place: string, remove?: (place: string) => Promise<void>) => Promise<boolean>,
     backAfterMs = BACK_AFTER_MS,
   ) {
     this.#backAfterMs = backAfterMs;
     this.#places = places;
     this.#calls = calls;
     this.#owner = owner;
-    this.#discard = discard;
+    this.#remove = remove;
   }
 
   /**
@@ -123,25 +127,30 @@ export class Asides {
     work: (place: string) => Promise<void>,
     { isRespelled = false, source, remove }: SteppingAside = {},
   ): Promise<void> {
-    const { name, ...own } = this.#newAside(path);
-    const aside = { ...own, isRespelled, source };
-    usedNames.add(name);
+    const aside = { ...this.#newAside(path), isRespelled, source };
+    usedNames.add(aside.name);
+    try {
+      await this.#whileAside(aside, work);
+      if (isRespelled) await this.#removeHolder(aside);
+      else await this.#drop(aside, remove);
+    } finally {
+      usedNames.delete(aside.name);
+    }
+  }
+
+  async #whileAside(aside: Aside, work: (place: string) => Promise<void>): Promise<void> {
     try {
       if (aside.holder !== undefined) await this.#places.folders?.make(aside.holder);
       await work(aside.place);
     } catch (error) {
       await this.#bringBack(aside);
       throw error;
-    } finally {
-      usedNames.delete(name);
     }
-    if (!isRespelled) await this.#discard(aside.place, remove);
-    await this.#removeHolder(aside);
   }
 
   /** What lies at a place of ours may be all that there is of what is to be at the path: sees to it, behind the call, that it has its name if nothing else has. */
   keep(place: string, path: MountPath): void {
-    const aside = { place, holder: undefined, path, isRespelled: false, source: undefined };
+    const aside = { name: undefined, place, holder: undefined, path, isRespelled: false, source: undefined };
     this.#calls.track(this.#bringBack(aside, (attempt) => this.#places.alone(path, attempt)));
   }
 
@@ -192,7 +201,7 @@ export class Asides {
 
   #isLeft(folder: MountPath, name: string, { owner, sinceMs, isSettled }: SaidAside): boolean {
     const outer = this.#places.placeOf(folder, name);
-    if (usedNames.has(name) || this.#lost.has(outer)) return false;
+    if (usedNames.has(name) || spentNames.has(name) || this.#lost.has(outer)) return false;
     if (this.#missed.has(outer)) return true;
     return !isSettled && (owner === 'gone' || owner === 'self' || Date.now() - sinceMs > MAX_ASIDE_MS);
   }
@@ -225,7 +234,7 @@ export class Asides {
     const outer = this.#places.placeOf(folder, name);
     const of = readAsideName(name, this.#owner)?.of;
     // Whether it was to be respelled is not known any more: it is never removed either.
-    const kept = { isRespelled: true, source: undefined } as const;
+    const kept = { name, isRespelled: true, source: undefined } as const;
     if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of), ...kept } : undefined;
     let inside = 0;
     for await (const each of this.#places.folders?.namesIn(outer) ?? []) {
@@ -273,8 +282,9 @@ export class Asides {
     if (outcome !== 'taken') await this.#removeHolder(aside);
   }
 
-  async #drop(aside: Aside): Promise<void> {
-    await this.#discard(aside.place);
+  async #drop(aside: Aside, remove?: (place: string) => Promise<void>): Promise<void> {
+    const isGone = await this.#remove(aside.place, remove);
+    if (!isGone && aside.name !== undefined) spentNames.set(aside.name, true);
     await this.#removeHolder(aside);
   }
 
@@ -296,7 +306,7 @@ export class Asides {
     if (holder !== undefined) await this.#places.folders?.remove(holder).catch(() => undefined);
   }
 
-  #newAside(path: MountPath): Omit<Aside, 'isRespelled' | 'source'> & { readonly name: string } {
+  #newAside(path: MountPath) {
     const [folder, name] = [parentPath(path), nameAt(path)];
     const aside = newAsideName(this.#owner, name, Date.now());
     const outer = this.#places.placeOf(folder, aside.name);

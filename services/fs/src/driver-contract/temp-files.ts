@@ -58,13 +58,15 @@ export class TempFiles {
     return this.#places.placeOf(folder, name);
   }
 
-  /** Removes a file of ours. Never rejects: what stays is removed later. */
-  async discard(place: string, remove = (each: string) => this.#places.remove(each)): Promise<void> {
+  /** Removes a file of ours. Never rejects: what stays is removed later. @returns whether it is gone, as the server says */
+  async discard(place: string, remove = (each: string) => this.#places.remove(each)): Promise<boolean> {
     this.#discarded.set(place, true);
     try {
       await remove(place);
+      return true;
     } catch (error) {
       this.#keep(place, error);
+      return false;
     }
   }
 

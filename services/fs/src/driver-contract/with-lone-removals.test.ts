@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import type { MountPath } from '@wharf/paths';
-import { describe, expect, it, vi } from 'vitest';
+import { type MountPath, parentPath } from '@wharf/paths';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { bytesOf } from '../domain/testing/memory-tree.ts';
 import { usedBytes } from '../domain/testing/used-bytes.ts';
 import { aliasDriver } from '../drivers/alias/index.ts';
@@ -9,7 +9,7 @@ import { cryptDriver } from '../drivers/crypt/index.ts';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { at, codeOf, namesIn, put, refuses, textOf } from './conformance/driver-calls.ts';
 import { decorate } from './decorate.ts';
-import type { Entry, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
+import type { Draft, Entry, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { LoneNames, withLoneRemovals } from './with-lone-removals.ts';
 
 type Whole = Required<StorageDriver>;
@@ -217,7 +217,7 @@ describe('a removal of a folder that is empty', () => {
 
 describe('a folder that gets the name of a file that is being replaced', () => {
   /** A storage in which the name is free for a moment while a file is replaced. */
-  const openFreeing = async (names?: LoneNames) => {
+  const openFreeing = async () => {
     const store = (await memoryDriver.open('')) as Whole;
     const { promise: freed, resolve: free } = Promise.withResolvers<void>();
     const { promise: hold, resolve: go } = Promise.withResolvers<void>();
@@ -231,9 +231,14 @@ describe('a folder that gets the name of a file that is being replaced', () => {
         await hold;
         return store.write(file, bytesOf(Buffer.concat(bytes).toString()), options);
       },
+      openDraft: async (...[file]: Parameters<Whole['openDraft']>) => {
+        await store.makeDirectory(parentPath(file));
+        return {} as Draft;
+      },
     });
     await put(store, '/d/file', 'before');
-    const driver = withLoneRemovals(freeing, names) as Whole;
+    await put(store, '/folder/inner', 'x');
+    const driver = withLoneRemovals(freeing) as Whole;
     return { store, driver, freed, go, replacing: () => put(driver, '/d/file', 'new') };
   };
 
@@ -241,6 +246,9 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     ['made', (driver) => driver.makeDirectory(at('/d/file'))],
     ['made for what is in it', (driver) => put(driver, '/d/file/in/below', 'x')],
     ['made above another', (driver) => driver.makeDirectory(at('/d/file/in'))],
+    ['made for a draft', (driver) => driver.openDraft(at('/d/file/in'), 'id', { create: true })],
+    ['moved to it', (driver) => driver.rename(at('/folder'), at('/d/file'), { overwrite: false, isTree: true })],
+    ['copied to it', (driver) => driver.copy(at('/folder'), at('/d/file'), { overwrite: false, isTree: true })],
   ])('waits until that has its name: %s', async (_what, make) => {
     const { store, driver, freed, go, replacing } = await openFreeing();
     const replaced = replacing();
@@ -266,11 +274,67 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     expect(await textOf(store, '/e/file')).toBe('new');
   });
 
-  it('does not wait for hours', async () => {
-    const { driver, freed, replacing } = await openFreeing(new LoneNames(1));
-    void replacing();
+  it.each([
+    ['rename', undefined, 'IS_A_DIRECTORY'],
+    // It may take hours.
+    ['copy', 'written', 'written'],
+  ] as const)('is waited for by a file where it gets it by a %s, but for no hours: %s', async (operation, first, last) => {
+    const store = (await memoryDriver.open('')) as Whole;
+    await put(store, '/folder/inner', 'x');
+    const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+    const slow: StorageDriver = Object.assign(Object.create(store) as Whole, {
+      ...bound(store),
+      [operation]: async (...given: Parameters<Whole['rename']>) => {
+        await hold;
+        return store[operation](...given);
+      },
+    });
+    const driver = withLoneRemovals(slow) as Whole;
+    const placed = driver[operation](at('/folder'), at('/d'), { overwrite: false, isTree: true }).catch(() => undefined);
+    await turns();
+    const codeOrWritten = (error?: unknown) => (error === undefined ? 'written' : AppError.from(error).code);
+    const written = put(driver, '/d', 'x').then(() => 'written', codeOrWritten);
+    expect(await Promise.race([written, turns()])).toBe(first);
+    go();
+    await placed;
+    expect(await written).toBe(last);
+  });
+
+  it('waits for no file that takes long, and has its turn of the storage for no longer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { driver, freed, go, replacing } = await openFreeing();
+    const replaced = replacing();
     await freed;
-    await driver.makeDirectory(at('/d/file'));
+    const made = [driver.makeDirectory(at('/d/file/in')), put(driver, '/d/file/below', 'x')].map((each) => codeOf(each));
+    await turns();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await Promise.all(made)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    go();
+    await replaced;
+  });
+
+  it('is waited for no longer than for a moment where its upload stands in line', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const store = (await memoryDriver.open('')) as Whole;
+    const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+    const inLine: StorageDriver = Object.assign(Object.create(store) as Whole, {
+      ...bound(store),
+      write: async (...[file, content, options]: Parameters<Whole['write']>) => {
+        if (file === '/d/file/in') await hold;
+        return store.write(file, content, options);
+      },
+    });
+    const driver = withLoneRemovals(inLine) as Whole;
+    const waiting = codeOf(put(driver, '/d/file/in', 'x'));
+    await turns();
+    const written = put(driver, '/d/file', 'new');
+    expect(await Promise.race([written, turns()])).toBe(undefined);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await written;
+    go();
+    expect([await waiting, await textOf(store, '/d/file')]).toEqual(['NOT_A_DIRECTORY', 'new']);
   });
 
   it('is waited for where it came before, and waits for no content that comes for long', async () => {

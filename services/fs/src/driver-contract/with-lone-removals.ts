@@ -1,9 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import { OwnPart } from './own-part.ts';
-import type { CallOptions, Draft, Entry, PlaceOptions, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { whileWanted } from './while-wanted.ts';
 
@@ -16,8 +16,8 @@ import { whileWanted } from './while-wanted.ts';
  * A removal of what is empty is as lone: what gets a name in that folder through this process makes it DIRECTORY_NOT_EMPTY, or waits for its end. Many storages
  * look whether a folder is empty, and then remove it with all that is in it. So is a rename that may replace: a folder takes the place of an empty one.
  *
- * A folder and a file come to one name one after the other, and a folder gets another name after what is about to have one in it: on some servers the name is free
- * for a moment while a file is replaced, or a file that gets its name replaces a folder with all that is in it. Nobody waits for long for that, as turns are held.
+ * A folder and a file come to one name one after the other: on some servers the name is free for a moment while a file is replaced, or a file that gets its name
+ * replaces a folder with all that is in it.
  *
  * @param names of all drivers that are open to the same storage: what runs on the one before goes on when another is opened
  */
@@ -27,10 +27,11 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
   if (!remove) return driver;
   const naming = async <Result>(
     paths: readonly MountPath[],
-    options: (CallOptions & Pick<PlaceOptions, 'isTree'>) | undefined,
+    options: CallOptions | undefined,
     run: () => Promise<Result>,
+    kind?: NamedKind,
   ): Promise<Result> => {
-    const leave = await names.enter(paths, options?.signal, options?.isTree);
+    const leave = await names.enter(paths, options, kind);
     try {
       return await run();
     } finally {
@@ -49,8 +50,9 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
       write &&
       (async (file, content, options) => {
         // A file gets its name when its content has ended, and may come for hours before that. Its folder is made as it begins.
-        const naming = names.later(file, options.signal);
-        const making = await names.begin(parentPath(file), options.signal);
+        const naming = names.later(file, options);
+        const making = await names.begin(parentPath(file), options);
+        const inLine = setTimeout(making, IN_LINE_MS);
         try {
           if (options.sizeBytes === 0) {
             // Who waits for those that came before holds nothing for which they may wait.
@@ -61,6 +63,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
           naming.named();
           return entry;
         } finally {
+          clearTimeout(inLine);
           making();
           naming.leave();
         }
@@ -75,20 +78,28 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, options, () => makeDirectory(path, options))),
     rename:
       rename &&
-      ((from, to, options) =>
-        naming([to], options, async () => {
+      ((from, to, options) => {
+        const run = async () => {
           await names.namedIn(from, options.signal);
-          const run = () => rename(from, to, options);
-          return options.overwrite && from !== to ? names.removingEmpty(to, run) : run();
-        })),
-    copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options))),
+          return rename(from, to, options);
+        };
+        const alone = () => (options.overwrite && from !== to ? names.removingEmpty(to, run) : run());
+        return naming([to], options, alone, options.isTree && 'folder');
+      }),
+    copy: copy && ((from, to, options) => naming([to], options, () => copy(from, to, options), options.isTree && 'copied folder')),
     openDraft:
       openDraft &&
-      (async (file, id, options) =>
-        publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish))),
+      (async (file, id, options) => {
+        const made = options.create ? await names.begin(parentPath(file), options) : undefined;
+        try {
+          return publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish));
+        } finally {
+          made?.();
+        }
+      }),
     writeMany:
       writeMany &&
       ((files, options) =>
@@ -99,6 +110,17 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         )),
   });
 }
+
+/**
+ * For so long, in milliseconds, a folder and a file wait for each other: each holds a turn of its storage, and a copy takes hours. Then the folder is refused, but
+ * one of a task; a content that has come is refused for no folder that is only about to be made.
+ */
+const PATIENCE_MS = 5_000;
+/** So long nobody has a name of a write waited for that has not asked for its content: it stands in line, at a server that takes one after the other, or below. */
+const IN_LINE_MS = 5_000;
+
+/** A copied folder may take hours, and nobody waits for it. */
+type NamedKind = 'folder' | 'copied folder' | undefined;
 
 /** What all paths take that got a name and are remembered, of all storages together: more than there can be between a look and a removal. */
 const MAX_NAMED_BYTES = 16 * 1024 * 1024;
@@ -116,9 +138,6 @@ const namedOfAll = new LRUCache<string, Named>({
   sizeCalculation: (_named, key) => NAMED_BYTES + LETTER_BYTES * key.length,
   dispose: ({ count, onForgotten }, _key, reason) => reason === 'evict' && onForgotten(count),
 });
-
-/** So long a folder and a file wait for each other at most: a server may take an hour for one that it copies. In milliseconds. */
-const PATIENCE_MS = 5_000;
 
 /** What gets a name in a storage, and what is being removed. */
 export class LoneNames {
@@ -140,13 +159,8 @@ export class LoneNames {
   /** Files that are about to have a name, and folders that are about to be made: who comes waits for those that came before. */
   readonly #files = new Set<Change>();
   readonly #folders = new Set<Change>();
-
-  readonly #patienceMs: number;
-
-  /** @param patienceMs another one than the standard is given by tests only */
-  constructor(patienceMs = PATIENCE_MS) {
-    this.#patienceMs = patienceMs;
-  }
+  /** Folders that are about to have another name. Those above are there. */
+  readonly #moved = new Set<Change>();
 
   /** How many have got their name. */
   get count(): number {
@@ -155,14 +169,17 @@ export class LoneNames {
 
   /**
    * Waits for what is being removed at these paths, below and above. What would be removed later is refused by then: who asks for removals on and on keeps nothing
-   * from its name. So it does for folders that are being made at these paths, and below.
+   * from its name. So it does for folders that are being made at these paths, and below, or moved to them; a folder waits for the files that are to have its name.
    *
-   * @param isTree it is a folder that gets a name
    * @returns to be called once what gets a name has it
+   * @throws AppError OVERLOADED: that took too long
    */
-  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined, isTree = false): Promise<() => void> {
-    const made = isTree ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
-    const ends = isTree ? [] : paths.map((path) => add(this.#files, path));
+  async enter(paths: readonly MountPath[], options: CallOptions | undefined, kind?: NamedKind): Promise<() => void> {
+    const isOne = (other: MountPath) => paths.includes(other);
+    const made = kind ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
+    const before = [...made, ...endsOf(kind ? this.#files : this.#moved, isOne)];
+    const own = kind === 'folder' ? this.#moved : this.#files;
+    const ends = kind === 'copied folder' ? [] : paths.map((path) => add(own, path));
     const leave = () => {
       for (const path of paths) count(this.#entered, path, -1);
       for (const end of ends) end();
@@ -170,8 +187,8 @@ export class LoneNames {
     for (const path of paths) count(this.#entered, path, 1);
     try {
       const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
-      await this.#soon(made, signal);
-      await settled(removed, signal);
+      await (kind ? refuseLate(before, options) : haveEnded(before, options?.signal));
+      await settled(removed, options?.signal);
     } catch (error) {
       leave();
       throw error;
@@ -183,14 +200,14 @@ export class LoneNames {
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
-  async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
+  async making<Result>(path: MountPath, options: CallOptions | undefined, make: () => Promise<Result>): Promise<Result> {
     count(this.#making, path, 1);
     try {
-      const made = await this.begin(path, signal);
+      const made = await this.begin(path, options);
       try {
         await settled(
           endsOf(this.#removals, (removed) => isWithin(removed, path)),
-          signal,
+          options?.signal,
         );
         return await make();
       } finally {
@@ -201,32 +218,23 @@ export class LoneNames {
     }
   }
 
-  /** Waits until these have ended, and not for long. @throws AppError CANCELLED */
-  async #soon(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
-    if (ends.length === 0) return;
-    const late = new AbortController();
-    const isLate = wait(this.#patienceMs, undefined, { signal: late.signal, ref: false }).catch(() => undefined);
-    await whileWanted(Promise.race([Promise.all(ends), isLate]), signal).finally(() => late.abort());
-  }
-
-  /** Waits for the files in a folder that have all of their content and are about to have their names: one that is being replaced would be looked for there. */
+  /** Waits, for a moment, for the files in a folder that have all of their content and are about to have their names: one that is replaced would be missed there. */
   async namedIn(folder: MountPath, signal: AbortSignal | undefined): Promise<void> {
-    await this.#soon(
-      endsOf(this.#files, (file) => file !== folder && isWithin(folder, file)),
-      signal,
-    );
+    const isInside = (file: MountPath) => file !== folder && isWithin(folder, file);
+    await haveEnded(endsOf(this.#files, isInside), signal);
   }
 
   /**
    * Waits for the files that are about to have the name of this folder, or of one above it.
    *
    * @returns to be called once the folder is there, or is not made
+   * @throws AppError OVERLOADED: that took too long
    */
-  async begin(folder: MountPath, signal: AbortSignal | undefined): Promise<() => void> {
+  async begin(folder: MountPath, options: CallOptions | undefined): Promise<() => void> {
     const named = endsOf(this.#files, (file) => isWithin(file, folder));
     const end = add(this.#folders, folder);
     try {
-      await this.#soon(named, signal);
+      await refuseLate(named, options);
       return end;
     } catch (error) {
       end();
@@ -235,13 +243,13 @@ export class LoneNames {
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
+  later(path: MountPath, options: CallOptions): { enter(): Promise<void>; named(): void; leave(): void } {
     let entering: Promise<void> | undefined;
     let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
     const enter = async () => {
-      leave = await this.enter([path], signal);
+      leave = await this.enter([path], options);
       hasEntered = true;
       if (hasLeft) leave();
     };
@@ -330,6 +338,24 @@ function endsOf(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boo
 /** @throws AppError CANCELLED */
 async function settled(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
   if (ends.length > 0) await whileWanted(Promise.all(ends), signal);
+}
+
+/** @returns false: not soon. @throws AppError CANCELLED */
+async function haveEnded(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<boolean> {
+  if (ends.length === 0) return true;
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  try {
+    return await whileWanted(Promise.race([Promise.all(ends).then(() => true), late]), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @throws AppError OVERLOADED | CANCELLED */
+async function refuseLate(ends: readonly Promise<void>[], options: CallOptions | undefined): Promise<void> {
+  if ((await haveEnded(ends, options?.signal)) || options?.isPatient) return;
+  throw new AppError('OVERLOADED', 'something else is about to have this name, try again in a moment');
 }
 
 function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {

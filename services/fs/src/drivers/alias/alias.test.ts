@@ -274,6 +274,23 @@ describe('alias: who takes a change', () => {
     expect([await textOf(driver, '/new'), await textOf(driver, '/named/inner')]).toEqual(['shown', 'kept']);
   });
 
+  it.each(['all', 'deterministic'])(
+    'what is of another kind than what is shown is not written to, and keeps no part of a change: %s',
+    async (policy) => {
+      const { folder, open } = createFolders();
+      await put(folder('/a'), '/file', 'shown');
+      await put(folder('/b'), '/file/inner', 'kept');
+      for (const path of ['/a', '/b']) await put(folder(path), '/other', 'text');
+      const driver = all(await open('x:/a\nx:/b', { ...write('all'), put_conflict_policy: policy }));
+      // Read and written instead.
+      for (const operation of ['copy', 'rename'] as const)
+        await refuses('UNSUPPORTED_OPERATION', driver[operation](at('/other'), at('/file'), { overwrite: true }));
+      expect([await textOf(driver, '/file'), await textOf(folder('/b'), '/other')]).toEqual(['shown', 'text']);
+      await put(driver, '/file', 'replaced');
+      expect([await textOf(driver, '/file'), await textOf(folder('/b'), '/file/inner')]).toEqual(['replaced', 'kept']);
+    },
+  );
+
   it.each([
     ['the same', 'one', undefined],
     ['another', 'another one', 'STALE_VERSION'],

@@ -210,7 +210,7 @@ class AliasDriver implements StorageDriver {
     this.#begin(options);
     const where = this.#placeFor(file);
     if (where === undefined) throw storageError('IS_A_DIRECTORY');
-    const there = await this.#having(where, options);
+    const there = await this.#shown(where, options);
     if (there.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
     if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
     const chosen = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
@@ -371,7 +371,7 @@ class AliasDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
     const { source, target, sources } = await this.#placement(from, to, options);
     if (from === to) throw storageError('ENTRY_EXISTS');
-    const there = await this.#having(target, options);
+    const there = await this.#shown(target, options);
     const chosen = there.length > 0 ? this.#chosen(there, target) : await this.#placesFor(target, options);
     const targets = sources.filter(({ place }) => chosen.some((each) => each.place === place));
     // Not all of them have it: then it is read and written.
@@ -478,7 +478,7 @@ class AliasDriver implements StorageDriver {
   }
 
   /** Those that have what is shown at a path, as a file or as a folder: the other one of its name, which another folder may have, is nobody's to change. @param isToGo as of #having() */
-  async #shown(where: Where, options: CallOptions, isToGo: boolean): Promise<Found[]> {
+  async #shown(where: Where, options: CallOptions, isToGo = false): Promise<Found[]> {
     const there = await this.#having(where, options, isToGo);
     return there.filter(({ entry }) => entry.isDirectory === there[0]?.entry.isDirectory);
   }
@@ -576,8 +576,9 @@ class AliasDriver implements StorageDriver {
   async #requireRoom(target: Where, targets: readonly Found[], options: PlaceOptions): Promise<void> {
     const there = await this.#having(target, options);
     if (there.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
+    const isShown = ({ entry }: Found) => entry.isDirectory === there[0]?.entry.isDirectory;
     const isOwn = ({ place }: Found) => targets.some((each) => each.place === place);
-    if (!there.every(isOwn)) throw storageError('UNSUPPORTED_OPERATION');
+    if (!there.every((each) => isShown(each) && isOwn(each))) throw storageError('UNSUPPORTED_OPERATION');
     const parent = { ...target, path: parentPath(target.path) };
     const parents = await this.#having(parent, options);
     const hasParent = ({ place }: Found) => parents.some((each) => each.place === place && each.entry.isDirectory);
