@@ -284,6 +284,17 @@ export function copyRules(rule: Rule): void {
     }
     expect(await namesIn(driver, '/')).toEqual(['a']);
   });
+  rule('of several that are to have one name at once, and to replace nothing, one has it', ['write', 'copy'], async (driver) => {
+    for (const name of ['a', 'b']) await put(driver, `/${name}`, `content of ${name}`);
+    for (let round = 0; round < 3; round += 1) {
+      const to = `/to ${round}`;
+      const copy = (from: string) => driver.copy(at(from), at(to), { overwrite: false }).then(() => `content of ${from.slice(1)}`);
+      const written = put(driver, to, 'content that is written', { overwrite: false }).then(() => 'content that is written');
+      const outcomes = await Promise.allSettled([copy('/a'), copy('/b'), written]);
+      const taken = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      expect(taken).toEqual([await textOf(driver, to)]);
+    }
+  });
   rule('a folder is copied with all it holds', ['write', 'makeDirectory', 'copy'], async (driver) => {
     await put(driver, '/d/e/file', 'x');
     await put(driver, '/d/top', 'y');

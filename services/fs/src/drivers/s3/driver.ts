@@ -10,6 +10,7 @@ import { beganElsewhere, placeMark, readBegun } from '../../driver-contract/begu
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { folderNamed } from '../../driver-contract/folder-named.ts';
+import { PathLocks } from '../../driver-contract/path-locks.ts';
 import { foldsCase } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -108,6 +109,8 @@ export class S3Driver implements StorageDriver {
   readonly #uploads: NotedUploads;
   readonly #known = new KnownFolders();
   readonly #stored = new StoredKeys();
+  /** Objects get their keys one after the other, by these. */
+  readonly #named = new PathLocks();
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
@@ -587,7 +590,7 @@ export class S3Driver implements StorageDriver {
     if (source.sizeBytes <= this.#copies.wholeBytes) {
       await options.afterWaiting?.();
       try {
-        return await this.#stored.storing(key, () => this.#client.copy(from, source, key, isNew, options));
+        return await this.#naming(key, options, true, () => this.#client.copy(from, source, key, isNew, options));
       } catch (error) {
         // The source changed, or something has the name.
         if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
@@ -599,11 +602,24 @@ export class S3Driver implements StorageDriver {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
       await options.afterWaiting?.();
-      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, { isNew }, options)));
+      return await exclusively(this.#naming(key, options, true, () => upload.complete(parts, { isNew }, options)));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
     }
+  }
+
+  /**
+   * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts.
+   *
+   * @param looks whether to look once more, right before, that nothing has the name that is not to be replaced
+   * @throws AppError ENTRY_EXISTS
+   */
+  #naming<Result>(key: string, { overwrite, signal, caller }: PlaceOptions, looks: boolean, store: () => Promise<Result>): Promise<Result> {
+    return this.#named.run(key, async () => {
+      if (looks && !overwrite && (await this.#client.findHead(key, { signal, caller }))) throw storageError('ENTRY_EXISTS');
+      return this.#stored.storing(key, store);
+    });
   }
 
   /**
@@ -635,7 +651,7 @@ export class S3Driver implements StorageDriver {
    */
   async #publish(place: Place, options: WriteOptions, isLarge: boolean, store: (condition: Condition) => Promise<Taken>): Promise<Taken> {
     const { exclusiveCreate } = this.traits;
-    const storing = (condition: Condition) => this.#stored.storing(place.key, () => store(condition));
+    const storing = (condition: Condition) => this.#naming(place.key, options, isLarge, () => store(condition));
     let before = await this.#mayPublish(place, options, exclusiveCreate && !isLarge, isLarge);
     if (!options.overwrite) return { ...(await exclusively(storing({ isNew: exclusiveCreate }))), before };
     let isTold = isLarge || options.beforePublish !== undefined;
