@@ -308,10 +308,11 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     await freed;
     const made = [driver.makeDirectory(at('/d/file/in')), put(driver, '/d/file/below', 'x')].map((each) => codeOf(each));
     await turns();
+    expect(await Promise.race([...made, turns()])).toBeUndefined();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await Promise.all(made)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    await Promise.all(made);
     go();
-    await replaced;
+    await replaced.catch(() => undefined);
   });
 
   it('is waited for no longer than for a moment where its upload stands in line', async () => {

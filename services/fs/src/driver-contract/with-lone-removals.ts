@@ -1,4 +1,3 @@
-import { AppError } from '@wharf/errors';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
@@ -31,7 +30,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     run: () => Promise<Result>,
     kind?: NamedKind,
   ): Promise<Result> => {
-    const leave = await names.enter(paths, options, kind);
+    const leave = await names.enter(paths, options?.signal, kind);
     try {
       return await run();
     } finally {
@@ -50,9 +49,8 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
       write &&
       (async (file, content, options) => {
         // A file gets its name when its content has ended, and may come for hours before that. Its folder is made as it begins.
-        const naming = names.later(file, options);
-        const making = await names.begin(parentPath(file), options);
-        const inLine = setTimeout(making, IN_LINE_MS);
+        const naming = names.later(file, options.signal);
+        const making = await names.begin(parentPath(file), options.signal);
         try {
           if (options.sizeBytes === 0) {
             // Who waits for those that came before holds nothing for which they may wait.
@@ -63,7 +61,6 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
           naming.named();
           return entry;
         } finally {
-          clearTimeout(inLine);
           making();
           naming.leave();
         }
@@ -78,7 +75,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, options, () => makeDirectory(path, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
     rename:
       rename &&
       ((from, to, options) => {
@@ -93,7 +90,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     openDraft:
       openDraft &&
       (async (file, id, options) => {
-        const made = options.create ? await names.begin(parentPath(file), options) : undefined;
+        const made = options.create ? await names.begin(parentPath(file), options.signal) : undefined;
         try {
           return publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish));
         } finally {
@@ -112,12 +109,10 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
 }
 
 /**
- * For so long, in milliseconds, a folder and a file wait for each other: each holds a turn of its storage, and a copy takes hours. Then the folder is refused, but
- * one of a task; a content that has come is refused for no folder that is only about to be made.
+ * For so long, in milliseconds, from when one of them came, a folder and a file wait for each other: who waits holds a turn of the storage, and a copy, an upload that
+ * stands in line or a content that does not end may take hours.
  */
 const PATIENCE_MS = 5_000;
-/** So long nobody has a name of a write waited for that has not asked for its content: it stands in line, at a server that takes one after the other, or below. */
-const IN_LINE_MS = 5_000;
 
 /** A copied folder may take hours, and nobody waits for it. */
 type NamedKind = 'folder' | 'copied folder' | undefined;
@@ -172,14 +167,14 @@ export class LoneNames {
    * from its name. So it does for folders that are being made at these paths, and below, or moved to them; a folder waits for the files that are to have its name.
    *
    * @returns to be called once what gets a name has it
-   * @throws AppError OVERLOADED: that took too long
+   * @throws AppError CANCELLED
    */
-  async enter(paths: readonly MountPath[], options: CallOptions | undefined, kind?: NamedKind): Promise<() => void> {
+  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined, kind?: NamedKind): Promise<() => void> {
     const isOne = (other: MountPath) => paths.includes(other);
     const made = kind ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
     const before = [...made, ...endsOf(kind ? this.#files : this.#moved, isOne)];
     const own = kind === 'folder' ? this.#moved : this.#files;
-    const ends = kind === 'copied folder' ? [] : paths.map((path) => add(own, path));
+    const ends = kind === 'copied folder' ? [] : paths.map((path) => add(own, path, PATIENCE_MS));
     const leave = () => {
       for (const path of paths) count(this.#entered, path, -1);
       for (const end of ends) end();
@@ -187,8 +182,7 @@ export class LoneNames {
     for (const path of paths) count(this.#entered, path, 1);
     try {
       const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
-      await (kind ? refuseLate(before, options) : haveEnded(before, options?.signal));
-      await settled(removed, options?.signal);
+      await settled([...before, ...removed], signal);
     } catch (error) {
       leave();
       throw error;
@@ -200,14 +194,14 @@ export class LoneNames {
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
-  async making<Result>(path: MountPath, options: CallOptions | undefined, make: () => Promise<Result>): Promise<Result> {
+  async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
     count(this.#making, path, 1);
     try {
-      const made = await this.begin(path, options);
+      const made = await this.begin(path, signal);
       try {
         await settled(
           endsOf(this.#removals, (removed) => isWithin(removed, path)),
-          options?.signal,
+          signal,
         );
         return await make();
       } finally {
@@ -221,20 +215,20 @@ export class LoneNames {
   /** Waits, for a moment, for the files in a folder that have all of their content and are about to have their names: one that is replaced would be missed there. */
   async namedIn(folder: MountPath, signal: AbortSignal | undefined): Promise<void> {
     const isInside = (file: MountPath) => file !== folder && isWithin(folder, file);
-    await haveEnded(endsOf(this.#files, isInside), signal);
+    await settled(endsOf(this.#files, isInside), signal);
   }
 
   /**
    * Waits for the files that are about to have the name of this folder, or of one above it.
    *
    * @returns to be called once the folder is there, or is not made
-   * @throws AppError OVERLOADED: that took too long
+   * @throws AppError CANCELLED
    */
-  async begin(folder: MountPath, options: CallOptions | undefined): Promise<() => void> {
+  async begin(folder: MountPath, signal: AbortSignal | undefined): Promise<() => void> {
     const named = endsOf(this.#files, (file) => isWithin(file, folder));
-    const end = add(this.#folders, folder);
+    const end = add(this.#folders, folder, PATIENCE_MS);
     try {
-      await refuseLate(named, options);
+      await settled(named, signal);
       return end;
     } catch (error) {
       end();
@@ -243,13 +237,13 @@ export class LoneNames {
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath, options: CallOptions): { enter(): Promise<void>; named(): void; leave(): void } {
+  later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
     let entering: Promise<void> | undefined;
     let hasEntered = false;
     let hasLeft = false;
     let leave = () => {};
     const enter = async () => {
-      leave = await this.enter([path], options);
+      leave = await this.enter([path], signal);
       hasEntered = true;
       if (hasLeft) leave();
     };
@@ -319,15 +313,18 @@ interface Change {
   readonly end: Promise<void>;
 }
 
-/** @returns to be called at its end */
-function add(changes: Set<Change>, path: MountPath): () => void {
+/** @param mostMs nobody waits for it for longer. @returns to be called at its end */
+function add(changes: Set<Change>, path: MountPath, mostMs?: number): () => void {
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const change = { path, end };
   changes.add(change);
-  return () => {
+  const leave = () => {
+    clearTimeout(timer);
     changes.delete(change);
     resolve();
   };
+  const timer = mostMs === undefined ? undefined : setTimeout(leave, mostMs);
+  return leave;
 }
 
 /** Of those by now whose path is concerned. */
@@ -338,24 +335,6 @@ function endsOf(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boo
 /** @throws AppError CANCELLED */
 async function settled(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
   if (ends.length > 0) await whileWanted(Promise.all(ends), signal);
-}
-
-/** @returns false: not soon. @throws AppError CANCELLED */
-async function haveEnded(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<boolean> {
-  if (ends.length === 0) return true;
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
-  try {
-    return await whileWanted(Promise.race([Promise.all(ends).then(() => true), late]), signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** @throws AppError OVERLOADED | CANCELLED */
-async function refuseLate(ends: readonly Promise<void>[], options: CallOptions | undefined): Promise<void> {
-  if ((await haveEnded(ends, options?.signal)) || options?.isPatient) return;
-  throw new AppError('OVERLOADED', 'something else is about to have this name, try again in a moment');
 }
 
 function count(numbers: Map<MountPath, number>, path: MountPath, by: number): void {
