@@ -10,11 +10,11 @@ import { beganElsewhere, placeMark, readBegun } from '../../driver-contract/begu
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { folderNamed } from '../../driver-contract/folder-named.ts';
-import { PathLocks } from '../../driver-contract/path-locks.ts';
 import { foldsCase } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { PathLocks } from '../../driver-contract/path-locks.ts';
 import type {
   ByteRange,
   CallOptions,
