@@ -300,19 +300,39 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     expect(await written).toBe(last);
   });
 
-  it('waits for no file that takes long, and has its turn of the storage for no longer', async () => {
+  it('waits for a server that takes long for seconds alone, and is not made then, but by a task', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { driver, freed, go, replacing } = await openFreeing();
+    const { store, driver, freed, go, replacing } = await openFreeing();
     const replaced = replacing();
     await freed;
-    const made = [driver.makeDirectory(at('/d/file/in')), put(driver, '/d/file/below', 'x')].map((each) => codeOf(each));
+    const below = [driver.makeDirectory(at('/d/file/in')), put(driver, '/d/file/below', 'x')].map((each) => codeOf(each));
+    const byTask = codeOf(driver.makeDirectory(at('/d/file'), { isPatient: true }));
     await turns();
-    expect(await Promise.race([...made, turns()])).toBeUndefined();
     await vi.advanceTimersByTimeAsync(5_000);
-    await Promise.all(made);
+    expect(await Promise.all(below)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    // Whoever comes then has no turn of the storage for it.
+    expect(await Promise.race([codeOf(driver.makeDirectory(at('/d/file'))), turns()])).toBe('OVERLOADED');
+    expect(await Promise.race([byTask, turns()])).toBeUndefined();
     go();
-    await replaced.catch(() => undefined);
+    await replaced;
+    expect([await byTask, await textOf(store, '/d/file')]).toEqual(['ENTRY_EXISTS', 'new']);
+  });
+
+  it('waits for no content that does not end, though all of its bytes have come', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { driver } = await openFreeing();
+    const { content, end } = held('new');
+    const written = codeOf(driver.write(at('/d/other'), content, { overwrite: true, sizeBytes: 3 }));
+    await turns();
+    const made = driver.makeDirectory(at('/d/other/in'));
+    await turns();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await made;
+    await driver.makeDirectory(at('/d/other/at once'));
+    end();
+    expect(await written).toBe('IS_A_DIRECTORY');
   });
 
   it('is waited for no longer than for a moment where its upload stands in line', async () => {

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
@@ -30,7 +31,8 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     run: () => Promise<Result>,
     kind?: NamedKind,
   ): Promise<Result> => {
-    const leave = await names.enter(paths, options?.signal, kind);
+    const { given, leave } = await names.enter(paths, options, kind);
+    given();
     try {
       return await run();
     } finally {
@@ -49,15 +51,16 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
       write &&
       (async (file, content, options) => {
         // A file gets its name when its content has ended, and may come for hours before that. Its folder is made as it begins.
-        const naming = names.later(file, options.signal);
-        const making = await names.begin(parentPath(file), options.signal);
+        const naming = names.later(file, options);
+        const making = await names.begin(parentPath(file), options);
         try {
           if (options.sizeBytes === 0) {
             // Who waits for those that came before holds nothing for which they may wait.
             making();
             await naming.enter();
+            naming.given();
           }
-          const entry = await write(file, ending(content, options.sizeBytes, making, naming.enter), options);
+          const entry = await write(file, ending(content, options.sizeBytes, { ...naming, begun: making }), options);
           naming.named();
           return entry;
         } finally {
@@ -75,7 +78,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, options?.signal, () => makeDirectory(path, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.making(path, options, () => makeDirectory(path, options))),
     rename:
       rename &&
       ((from, to, options) => {
@@ -90,7 +93,7 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     openDraft:
       openDraft &&
       (async (file, id, options) => {
-        const made = options.create ? await names.begin(parentPath(file), options.signal) : undefined;
+        const made = options.create ? await names.begin(parentPath(file), options) : undefined;
         try {
           return publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish));
         } finally {
@@ -169,39 +172,48 @@ export class LoneNames {
    * @returns to be called once what gets a name has it
    * @throws AppError CANCELLED
    */
-  async enter(paths: readonly MountPath[], signal: AbortSignal | undefined, kind?: NamedKind): Promise<() => void> {
+  async enter(paths: readonly MountPath[], options: CallOptions | undefined, kind?: NamedKind): Promise<Naming> {
     const isOne = (other: MountPath) => paths.includes(other);
-    const made = kind ? [] : endsOf(this.#folders, (folder) => paths.some((named) => isWithin(named, folder)));
-    const before = [...made, ...endsOf(kind ? this.#files : this.#moved, isOne)];
+    const files = kind ? those(this.#files, isOne) : [];
+    const folders = kind
+      ? []
+      : [...those(this.#folders, (folder) => paths.some((named) => isWithin(named, folder))), ...those(this.#moved, isOne)];
+    const removed = those(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
     const own = kind === 'folder' ? this.#moved : this.#files;
-    const ends = kind === 'copied folder' ? [] : paths.map((path) => add(own, path, PATIENCE_MS));
+    const changes = kind === 'copied folder' ? [] : paths.map((path) => add(own, path));
     const leave = () => {
       for (const path of paths) count(this.#entered, path, -1);
-      for (const end of ends) end();
+      for (const change of changes) change.leave();
     };
     for (const path of paths) count(this.#entered, path, 1);
     try {
-      const removed = endsOf(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
-      await settled([...before, ...removed], signal);
+      await settled([...folders.map(({ soon }) => soon), ...removed.map(({ end }) => end)], options?.signal);
+      await refuseLate(files, options);
     } catch (error) {
       leave();
       throw error;
     }
-    return () => {
-      for (const path of paths) this.#note(path);
-      leave();
+    return {
+      given: () => {
+        for (const change of changes) change.isGiven = true;
+      },
+      leave: () => {
+        for (const path of paths) this.#note(path);
+        leave();
+      },
     };
   }
 
   /** The same for a folder. It may be there already, so it makes no removal of a file a late one. */
-  async making<Result>(path: MountPath, signal: AbortSignal | undefined, make: () => Promise<Result>): Promise<Result> {
+  async making<Result>(path: MountPath, options: CallOptions | undefined, make: () => Promise<Result>): Promise<Result> {
     count(this.#making, path, 1);
     try {
-      const made = await this.begin(path, signal);
+      const made = await this.begin(path, options);
       try {
+        const removed = those(this.#removals, (each) => isWithin(each, path));
         await settled(
-          endsOf(this.#removals, (removed) => isWithin(removed, path)),
-          signal,
+          removed.map(({ end }) => end),
+          options?.signal,
         );
         return await make();
       } finally {
@@ -215,50 +227,52 @@ export class LoneNames {
   /** Waits, for a moment, for the files in a folder that have all of their content and are about to have their names: one that is replaced would be missed there. */
   async namedIn(folder: MountPath, signal: AbortSignal | undefined): Promise<void> {
     const isInside = (file: MountPath) => file !== folder && isWithin(folder, file);
-    await settled(endsOf(this.#files, isInside), signal);
+    await settled(
+      those(this.#files, isInside).map(({ soon }) => soon),
+      signal,
+    );
   }
 
   /**
    * Waits for the files that are about to have the name of this folder, or of one above it.
    *
    * @returns to be called once the folder is there, or is not made
-   * @throws AppError CANCELLED
+   * @throws AppError CANCELLED | OVERLOADED: one of them takes long, and its name is no longer its sender's matter
    */
-  async begin(folder: MountPath, signal: AbortSignal | undefined): Promise<() => void> {
-    const named = endsOf(this.#files, (file) => isWithin(file, folder));
-    const end = add(this.#folders, folder, PATIENCE_MS);
+  async begin(folder: MountPath, options: CallOptions | undefined): Promise<() => void> {
+    const files = those(this.#files, (file) => isWithin(file, folder));
+    const { leave } = add(this.#folders, folder);
     try {
-      await settled(named, signal);
-      return end;
+      await refuseLate(files, options);
+      return leave;
     } catch (error) {
-      end();
+      leave();
       throw error;
     }
   }
 
   /** The same for one that enters at some time, or never, and leaves in any case. */
-  later(path: MountPath, signal: AbortSignal | undefined): { enter(): Promise<void>; named(): void; leave(): void } {
+  later(path: MountPath, options: CallOptions): { enter(): Promise<void>; given(): void; named(): void; leave(): void } {
     let entering: Promise<void> | undefined;
-    let hasEntered = false;
+    let naming: Naming | undefined;
     let hasLeft = false;
-    let leave = () => {};
     const enter = async () => {
-      leave = await this.enter([path], signal);
-      hasEntered = true;
-      if (hasLeft) leave();
+      naming = await this.enter([path], options, undefined);
+      if (hasLeft) naming.leave();
     };
     return {
       enter() {
         entering ??= enter();
         return entering;
       },
+      given: () => naming?.given(),
       named: () => {
         // A storage may have all of a content, and say so, before it is asked for its end.
-        if (!hasEntered) this.#note(path);
+        if (!naming) this.#note(path);
       },
       leave() {
         hasLeft = true;
-        leave();
+        naming?.leave();
       },
     };
   }
@@ -286,11 +300,11 @@ export class LoneNames {
   }
 
   async #remove<Result>(path: MountPath, remove: () => Promise<Result>): Promise<Result> {
-    const end = add(this.#removals, path);
+    const { leave } = add(this.#removals, path);
     try {
       return await remove();
     } finally {
-      end();
+      leave();
     }
   }
 
@@ -307,33 +321,69 @@ export class LoneNames {
   }
 }
 
-/** What changes at a path, and when it has ended. */
+/** What changes at a path. */
 interface Change {
   readonly path: MountPath;
   readonly end: Promise<void>;
+  /** The same, but not after `PATIENCE_MS`. */
+  readonly soon: Promise<void>;
+  /** Of a file: its content is all there, and its end is a matter of the storage alone. */
+  isGiven: boolean;
+  isOver: boolean;
+  leave(): void;
 }
 
-/** @param mostMs nobody waits for it for longer. @returns to be called at its end */
-function add(changes: Set<Change>, path: MountPath, mostMs?: number): () => void {
+/** What is about to have names. */
+interface Naming {
+  given(): void;
+  /** They have them. */
+  leave(): void;
+}
+
+function add(changes: Set<Change>, path: MountPath): Change {
   const { promise: end, resolve } = Promise.withResolvers<void>();
-  const change = { path, end };
-  changes.add(change);
-  const leave = () => {
-    clearTimeout(timer);
-    changes.delete(change);
-    resolve();
+  const { promise: soon, resolve: pass } = Promise.withResolvers<void>();
+  const timer = setTimeout(pass, PATIENCE_MS);
+  const change: Change = {
+    ...{ path, end, soon, isGiven: false, isOver: false },
+    leave() {
+      change.isOver = true;
+      clearTimeout(timer);
+      changes.delete(change);
+      resolve();
+      pass();
+    },
   };
-  const timer = mostMs === undefined ? undefined : setTimeout(leave, mostMs);
-  return leave;
+  changes.add(change);
+  return change;
 }
 
-/** Of those by now whose path is concerned. */
-function endsOf(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boolean): Promise<void>[] {
-  return [...changes].flatMap(({ path, end }) => (concerns(path) ? [end] : []));
+/** Those by now whose path is concerned. */
+function those(changes: ReadonlySet<Change>, concerns: (path: MountPath) => boolean): Change[] {
+  return [...changes].filter(({ path }) => concerns(path));
+}
+
+/**
+ * For a folder. Where the server has all of a file and takes long to give it its name, it would replace what the folder has by then.
+ *
+ * @throws AppError OVERLOADED | CANCELLED
+ */
+async function refuseLate(files: readonly Change[], options: CallOptions | undefined): Promise<void> {
+  await settled(
+    files.map(({ soon }) => soon),
+    options?.signal,
+  );
+  const late = files.filter(({ isGiven, isOver }) => isGiven && !isOver);
+  if (options?.isPatient)
+    await settled(
+      late.map(({ end }) => end),
+      options.signal,
+    );
+  else if (late.length > 0) throw new AppError('OVERLOADED', 'a file is about to have this name, try again in a moment');
 }
 
 /** @throws AppError CANCELLED */
-async function settled(ends: readonly Promise<void>[], signal: AbortSignal | undefined): Promise<void> {
+async function settled(ends: readonly Promise<unknown>[], signal: AbortSignal | undefined): Promise<void> {
   if (ends.length > 0) await whileWanted(Promise.all(ends), signal);
 }
 
@@ -350,17 +400,17 @@ function count(numbers: Map<MountPath, number>, path: MountPath, by: number): vo
 async function* ending(
   content: AsyncIterable<Uint8Array>,
   sizeBytes: number | undefined,
-  onBegin: () => void,
-  onEnd: () => Promise<void>,
+  { begun, enter, given }: { begun(): void; enter(): Promise<void>; given(): void },
 ): AsyncGenerator<Uint8Array, void> {
-  onBegin();
+  begun();
   let left = sizeBytes ?? Number.POSITIVE_INFINITY;
   for await (const piece of content) {
     left -= piece.byteLength;
-    if (left <= 0) await onEnd();
+    if (left <= 0) await enter();
     yield piece;
   }
-  await onEnd();
+  await enter();
+  given();
 }
 
 type Publish = Draft['publish'];

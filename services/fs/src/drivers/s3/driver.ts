@@ -97,6 +97,9 @@ interface Place {
   readonly key: string;
 }
 
+/** Objects get their keys one after the other, also by another storage of the same bucket. */
+const named = new PathLocks();
+
 /** A bucket, or what is below one prefix of its keys. Folders are what keys have in common, or are kept by an empty object. */
 export class S3Driver implements StorageDriver {
   readonly traits: DriverTraits;
@@ -109,8 +112,6 @@ export class S3Driver implements StorageDriver {
   readonly #uploads: NotedUploads;
   readonly #known = new KnownFolders();
   readonly #stored = new StoredKeys();
-  /** Objects get their keys one after the other, by these. */
-  readonly #named = new PathLocks();
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
@@ -616,7 +617,8 @@ export class S3Driver implements StorageDriver {
    * @throws AppError ENTRY_EXISTS
    */
   #naming<Result>(key: string, { overwrite, signal, caller }: PlaceOptions, looks: boolean, store: () => Promise<Result>): Promise<Result> {
-    return this.#named.run(key, async () => {
+    const { endpoint, bucket } = this.#settings;
+    return named.run(`${endpoint.href}\n${bucket}\n${key}`, async () => {
       if (looks && !overwrite && (await this.#client.findHead(key, { signal, caller }))) throw storageError('ENTRY_EXISTS');
       return this.#stored.storing(key, store);
     });
@@ -651,7 +653,7 @@ export class S3Driver implements StorageDriver {
    */
   async #publish(place: Place, options: WriteOptions, isLarge: boolean, store: (condition: Condition) => Promise<Taken>): Promise<Taken> {
     const { exclusiveCreate } = this.traits;
-    const storing = (condition: Condition) => this.#naming(place.key, options, isLarge, () => store(condition));
+    const storing = (condition: Condition) => this.#naming(place.key, options, isLarge || !exclusiveCreate, () => store(condition));
     let before = await this.#mayPublish(place, options, exclusiveCreate && !isLarge, isLarge);
     if (!options.overwrite) return { ...(await exclusively(storing({ isNew: exclusiveCreate }))), before };
     let isTold = isLarge || options.beforePublish !== undefined;

@@ -31,6 +31,8 @@ interface Odd {
   /** What it does with a file that is put, before or instead of what stores do. @returns how it refuses it */
   put?: (conditions: Conditions) => Promise<number | undefined>;
   readonly knowsNoVersions?: boolean;
+  /** It passes over conditions. */
+  readonly heedsNone?: boolean;
   /** What stands in between sends each file twice, and answers as the store does the second time. */
   readonly sendsTwice?: boolean;
   /** Right before it looks at the condition with which the object that keeps the root is replaced. @param objects what it has */
@@ -44,6 +46,7 @@ async function openStore(odd: Odd = {}) {
   const notes = new Map<string, Readonly<Record<string, string | undefined>>>();
   const asked: Conditions[] = [];
   let answered = 0;
+  let looked = 0;
   const server = await startHttpServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
     const key = pathname.slice('/b/'.length);
@@ -58,7 +61,7 @@ async function openStore(odd: Odd = {}) {
       if (key === ROOT_KEEPER && conditions['if-match'] !== undefined) odd.onTry?.(objects);
       if (odd.knowsNoVersions && conditions['if-match'] !== undefined) refusal = 412;
       for (let times = key === 'file' && odd.sendsTwice ? 2 : 1; times > 0; times -= 1) {
-        refusal ??= refusalOf(objects.get(key), conditions);
+        if (!odd.heedsNone) refusal ??= refusalOf(objects.get(key), conditions);
         if (refusal !== undefined) continue;
         objects.set(key, content);
         notes.set(key, notesOf(request.headers));
@@ -68,6 +71,7 @@ async function openStore(odd: Odd = {}) {
     }
     const there = objects.get(key);
     if (request.method === 'HEAD') {
+      if (key === 'file') looked += 1;
       const head = { ETag: etagOf(there ?? ''), 'Last-Modified': DATE, 'Content-Length': there?.length ?? 0, ...notes.get(key) };
       return void response.writeHead(there === undefined ? 404 : 200, head).end();
     }
@@ -82,10 +86,10 @@ async function openStore(odd: Odd = {}) {
   const open = async () => {
     const driver = await s3Driver.open(JSON.stringify({ ...addition, force_path_style: true }), { egress: testEgress(), storageId: 1 });
     onTestFinished(() => driver.close());
-    expect(driver.traits.exclusiveCreate).toBe(true);
+    expect(driver.traits.exclusiveCreate).toBe(!odd.heedsNone);
     return driver as Required<StorageDriver>;
   };
-  return { objects, asked, answered: () => answered, open };
+  return { objects, asked, answered: () => answered, looked: () => looked, open };
 }
 
 async function* bytes(text: string) {
@@ -211,4 +215,20 @@ it('a store that another replica tries at the same moment is asked with the cond
   await store(driver, 'sent');
   await store(driver, 'sent again');
   expect([tries, asked.at(-1)?.['if-match']]).toEqual([2, etagOf('sent')]);
+});
+
+it('of two small files that are to have one name at once, and to replace nothing, one has it in a store that heeds no conditions', async () => {
+  const odd: Odd = { heedsNone: true };
+  const { objects, looked, open } = await openStore(odd);
+  odd.put = async () => {
+    await waitFor('both looks', async () => looked() > 1);
+    return undefined;
+  };
+  const storages = [await open(), await open()];
+  const put = async (text: string, at: number) => {
+    await storages[at]?.write(FILE, bytes(text), { overwrite: false, sizeBytes: text.length });
+    return text;
+  };
+  const outcomes = await Promise.allSettled([put('one', 0), put('two', 1)]);
+  expect(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))).toEqual([objects.get('file')]);
 });
