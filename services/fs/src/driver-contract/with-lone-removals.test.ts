@@ -319,6 +319,27 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     expect([await byTask, await textOf(store, '/d/file')]).toEqual(['ENTRY_EXISTS', 'new']);
   });
 
+  it('is waited for by a file of its name where it is there with the first file in it', async () => {
+    const store = (await memoryDriver.open('')) as Whole;
+    const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+    const slow: StorageDriver = Object.assign(Object.create(store) as Whole, {
+      ...bound(store),
+      write: async (...[file, content, options]: Parameters<Whole['write']>) => {
+        const bytes = await Array.fromAsync(content);
+        if (file === '/x/y') await hold;
+        return store.write(file, bytesOf(Buffer.concat(bytes).toString()), options);
+      },
+    });
+    const driver = withLoneRemovals(slow) as Whole;
+    const inside = put(driver, '/x/y', 'inside');
+    await turns();
+    const written = codeOf(put(driver, '/x', 'new'));
+    expect(await Promise.race([written, turns()])).toBeUndefined();
+    go();
+    await inside;
+    expect([await written, await textOf(store, '/x/y')]).toEqual(['IS_A_DIRECTORY', 'inside']);
+  });
+
   it('waits for no content that does not end, though all of its bytes have come', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -178,6 +178,9 @@ export class LoneNames {
     const folders = kind
       ? []
       : [...those(this.#folders, (folder) => paths.some((named) => isWithin(named, folder))), ...those(this.#moved, isOne)];
+    // Some storages have a folder with the first file in it.
+    const isAround = (other: MountPath) => paths.some((named) => other !== named && (isWithin(named, other) || isWithin(other, named)));
+    const around = kind ? [] : those(this.#files, isAround);
     const removed = those(this.#removals, (each) => paths.some((named) => isWithin(named, each) || isWithin(each, named)));
     const own = kind === 'folder' ? this.#moved : this.#files;
     const changes = kind === 'copied folder' ? [] : paths.map((path) => add(own, path));
@@ -187,7 +190,7 @@ export class LoneNames {
     };
     for (const path of paths) count(this.#entered, path, 1);
     try {
-      await settled([...folders.map(({ soon }) => soon), ...removed.map(({ end }) => end)], options?.signal);
+      await settled([...[...folders, ...around].map(({ soon }) => soon), ...removed.map(({ end }) => end)], options?.signal);
       await refuseLate(files, options);
     } catch (error) {
       leave();
