@@ -162,13 +162,13 @@ class AliasDriver implements StorageDriver {
       try {
         for await (const entry of driver.list(where.path, call)) {
           await pace.step();
-          if (seen.add(entry.name)) yield entry;
+          if (seen.add(entry.name) || (options.seesBehind && entry.isDirectory)) yield entry;
         }
         isFound = true;
       } catch (error) {
         // A file that is looked at first is what the path has; a folder behind a file is not seen.
         const isFile = AppError.is(error, 'NOT_A_DIRECTORY') && !isFound && (await this.#isFirst(where, place, options));
-        if (isFile || !isNotThere(error)) throw error;
+        if ((isFile && !options.seesBehind) || !isNotThere(error)) throw error;
         await requireNotAway(driver, options);
       }
     }

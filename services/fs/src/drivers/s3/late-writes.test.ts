@@ -79,7 +79,9 @@ async function openStore(odd: Odd = {}) {
     const contents = listed.map(
       (each) => `<Contents><Key>${each}</Key><Size>1</Size><LastModified>2026-11-22T00:00:00.000Z</LastModified></Contents>`,
     );
-    response.end(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
+    const folders = searchParams.get('prefix') || !objects.has('file/secret') ? [] : ['file/'];
+    const prefixes = folders.map((each) => `<CommonPrefixes><Prefix>${each}</Prefix></CommonPrefixes>`);
+    response.end(`<ListBucketResult><IsTruncated>false</IsTruncated>${[...contents, ...prefixes].join('')}</ListBucketResult>`);
   });
   onTestFinished(() => server.stop());
   const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: 'secret' };
@@ -231,4 +233,15 @@ it('of two small files that are to have one name at once, and to replace nothing
   };
   const outcomes = await Promise.allSettled([put('one', 0), put('two', 1)]);
   expect(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))).toEqual([objects.get('file')]);
+});
+
+it('a folder behind a file of its name is listed for who looks for what is hidden, and for nobody else', async () => {
+  const { objects, open } = await openStore();
+  for (const key of ['file', 'file/secret']) objects.set(key, 'x');
+  const driver = await open();
+  const list = async (options = {}) => {
+    const entries = await Array.fromAsync(driver.list(relativeTo(VIRTUAL_ROOT, VIRTUAL_ROOT), options));
+    return entries.filter(({ name }) => name === 'file').map(({ isDirectory }) => isDirectory);
+  };
+  expect([await list(), await list({ seesAll: true }), await list({ seesBehind: true })]).toEqual([[false], [false], [false, true]]);
 });

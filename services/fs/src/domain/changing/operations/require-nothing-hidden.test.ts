@@ -3,6 +3,8 @@ import type { MountPath } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { aliasDriver } from '../../../drivers/alias/index.ts';
+import { cryptDriver } from '../../../drivers/crypt/index.ts';
 import { memoryDriver } from '../../../drivers/memory/index.ts';
 import { locate } from '../../snapshot/snapshot.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../../testing/memory-tree.ts';
@@ -308,4 +310,23 @@ describe.each([
     expect(everything).toContain('/in/l/secret');
     expect(everything.filter((path) => path.includes('secret'))).toEqual(['/in/l/secret']);
   });
+});
+
+const CRYPT = { filename_encryption: 'off', directory_name_encryption: 'false', filename_encoding: 'base64', encrypted_suffix: '.bin' };
+
+it.each<[string, object, readonly string[]]>([
+  ['Alias', { paths: 'x:/one\nx:/two', write_conflict_policy: 'all' }, ['/one/d/x', '/two/d/x/secret.txt']],
+  ['Crypt', { ...CRYPT, remote_path: '/one', password: 'a password', show_hidden: true }, ['/a/d/x', '/one/d/x/secret.txt.bin']],
+])('C16: a folder with something hidden behind a file that alone is shown is not removed: %s', async (driver, addition, paths) => {
+  const memory = await openTree({
+    storages: [{ mount_path: '/one' }, { mount_path: '/two' }, { mount_path: '/a', driver, addition: JSON.stringify(addition) }],
+    drivers: [aliasDriver, cryptDriver],
+    rules: [{ path: '/a', hide: '^secret', h_sub: true }],
+  });
+  for (const path of paths) await memory.put(path);
+  const remove = (who = blind) => removeEntries(memory.operation(who), { dir: '/a', names: ['d'] });
+  expect(await refusalOf(remove())).toEqual(DENIED);
+  expect(await memory.textOf(paths[1] ?? '')).toBe(paths[1]);
+  await remove(actor());
+  expect(await memory.everything('/one')).toEqual([]);
 });

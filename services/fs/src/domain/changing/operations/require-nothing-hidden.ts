@@ -59,7 +59,7 @@ async function lookThrough(operation: Operation, whole: WholeEntry, share: PlanS
     const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
     for await (const { name, isDirectory, isLink } of driver.list(place, {
       ...callOf(operation),
-      seesAll: true,
+      ...({ seesAll: true, seesBehind: true } as const),
       beforeNames: share.take,
     })) {
       seen += 1;
