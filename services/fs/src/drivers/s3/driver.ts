@@ -98,7 +98,10 @@ interface Place {
 }
 
 /** Objects get their keys one after the other, also by another storage of the same bucket. */
-const named = new PathLocks();
+const keysGiven = new PathLocks();
+/** So long, in milliseconds, one waits for another. */
+const PATIENCE_MS = 5_000;
+const busy = () => new AppError('OVERLOADED', 'another file is about to have this name, try again in a moment');
 
 /** A bucket, or what is below one prefix of its keys. Folders are what keys have in common, or are kept by an empty object. */
 export class S3Driver implements StorageDriver {
@@ -614,14 +617,24 @@ export class S3Driver implements StorageDriver {
    * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts.
    *
    * @param looks whether to look once more, right before, that nothing has the name that is not to be replaced
-   * @throws AppError ENTRY_EXISTS
+   * @throws AppError ENTRY_EXISTS | OVERLOADED: another one gets it for long, as a copy may, and who waits has a turn of the storage; tasks wait on
    */
-  #naming<Result>(key: string, { overwrite, signal, caller }: PlaceOptions, looks: boolean, store: () => Promise<Result>): Promise<Result> {
+  async #naming<Result>(key: string, options: PlaceOptions, looks: boolean, store: () => Promise<Result>): Promise<Result> {
+    const { overwrite, signal, caller, isPatient } = options;
     const { endpoint, bucket } = this.#settings;
-    return named.run(`${endpoint.href}\n${bucket}\n${key}`, async () => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = isPatient ? undefined : setTimeout(() => reject(busy()), PATIENCE_MS);
+    let isLate = false;
+    late.catch(() => {
+      isLate = true;
+    });
+    const named = keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, async () => {
+      clearTimeout(timer);
+      if (isLate) throw busy();
       if (looks && !overwrite && (await this.#client.findHead(key, { signal, caller }))) throw storageError('ENTRY_EXISTS');
       return this.#stored.storing(key, store);
     });
+    return Promise.race([named, late]);
   }
 
   /**
