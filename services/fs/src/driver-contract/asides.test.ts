@@ -180,6 +180,8 @@ describe('what stepped aside', () => {
 });
 
 describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
+  const stepAside = (temps: TempFiles, work: (aside: string) => Promise<void>) =>
+    temps.asides.stepAside(mpath(path), work, { source: '/.wharf-new' });
   const replace = ({ move }: ReturnType<typeof startServer>, temps: TempFiles) =>
     temps.asides.stepAside(mpath(path), async (aside) => {
       await move(path, aside);
@@ -267,15 +269,11 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
   it('whose way back fails once leaves alone what was stored by its name since', async () => {
     const world = start();
     const temps = world.open();
-    const replacing = temps.asides.stepAside(
-      mpath(path),
-      async (aside) => {
-        await world.move(path, aside);
-        world.server.hidden = aside;
-        throw new Error('refused');
-      },
-      { source: '/.wharf-new' },
-    );
+    const replacing = stepAside(temps, async (aside) => {
+      await world.move(path, aside);
+      world.server.hidden = aside;
+      throw new Error('refused');
+    });
     await expect(replacing).rejects.toThrow();
     world.files.set(path, 'newer');
     expect(await world.list(temps)).toEqual([]);
@@ -287,20 +285,16 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
   it.each(['before it', 'instead of it'])('whose name somebody takes meanwhile, %s, keeps the old content, which is said', async (when) => {
     const world = start();
     const temps = world.open();
-    const replacing = temps.asides.stepAside(
-      mpath(path),
-      async (aside) => {
-        await world.move(path, aside);
-        world.files.set(path, "somebody's");
-        if (when === 'before it') throw new Error('refused');
-        world.server.isAway = true;
-        setImmediate(() => {
-          world.server.isAway = false;
-        });
-        await world.move('/.wharf-new', path);
-      },
-      { source: '/.wharf-new' },
-    );
+    const replacing = stepAside(temps, async (aside) => {
+      await world.move(path, aside);
+      world.files.set(path, "somebody's");
+      if (when === 'before it') throw new Error('refused');
+      world.server.isAway = true;
+      setImmediate(() => {
+        world.server.isAway = false;
+      });
+      await world.move('/.wharf-new', path);
+    });
     await expect(replacing).rejects.toThrow();
     world.files.delete('/.wharf-new');
     expect(await world.list(temps)).toEqual([]);
@@ -310,15 +304,11 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
 
   it('whose answer is lost drops the old content where the new one has its name', async () => {
     const world = start();
-    const replacing = world.open().asides.stepAside(
-      mpath(path),
-      async (aside) => {
-        await world.move(path, aside);
-        await world.move('/.wharf-new', path);
-        throw new Error('lost');
-      },
-      { source: '/.wharf-new' },
-    );
+    const replacing = stepAside(world.open(), async (aside) => {
+      await world.move(path, aside);
+      await world.move('/.wharf-new', path);
+      throw new Error('lost');
+    });
     await expect(replacing).rejects.toThrow('lost');
     expect([[...world.files], [...world.folders]]).toEqual([[[path, 'new']], []]);
   });
@@ -326,19 +316,15 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
   it('that finds its folder by another name is back there with the next listing', async () => {
     const world = start();
     const temps = world.open();
-    const replacing = temps.asides.stepAside(
-      mpath(path),
-      async (aside) => {
-        await world.move(path, aside);
-        for (const place of [...world.files.keys()]) {
-          world.files.set(`/moved${place}`, world.files.get(place) ?? '');
-          world.files.delete(place);
-        }
-        for (const place of [...world.folders]) world.folders.add(`/moved${place}`).delete(place);
-        throw new Error('refused');
-      },
-      { source: '/.wharf-new' },
-    );
+    const replacing = stepAside(temps, async (aside) => {
+      await world.move(path, aside);
+      for (const place of [...world.files.keys()]) {
+        world.files.set(`/moved${place}`, world.files.get(place) ?? '');
+        world.files.delete(place);
+      }
+      for (const place of [...world.folders]) world.folders.add(`/moved${place}`).delete(place);
+      throw new Error('refused');
+    });
     await expect(replacing).rejects.toThrow('refused');
     expect(await world.list(temps, '/moved')).toEqual([path.slice(1)]);
     expect(world.files.get(`/moved${path}`)).toBe('old');

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
+import { lateDriver } from '../domain/testing/late-driver.ts';
 import { actor, bytesOf, mpath, openTree } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
-import type { DriverDefinition } from '../driver-contract/define-driver.ts';
-import type { StorageDriver } from '../driver-contract/storage-driver.ts';
-import { memoryDriver } from '../drivers/memory/index.ts';
 import { copyEntries, moveEntries } from './testing/place-now.ts';
 
 const blind = actor({ permission: 0xfffe });
@@ -12,24 +10,12 @@ const request = { src_dir: '/in', dst_dir: '/out', names: ['d'], overwrite: fals
 /** A tree in which a file becomes a folder with something hidden in it, just as its storage is asked to copy the file. */
 async function open() {
   let isFile = true;
-  const late: DriverDefinition = {
-    ...memoryDriver,
-    name: 'Late',
-    async open(addition, context) {
-      const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
-      const copy = driver.copy.bind(driver);
-      return Object.assign(driver, {
-        copy: (async (from, to, options) => {
-          if (isFile) {
-            isFile = false;
-            await driver.remove(from, { recursive: false });
-            await driver.write(mpath(`${from}/secret`), bytesOf('secret'), { overwrite: true });
-          }
-          return copy(from, to, options);
-        }) satisfies StorageDriver['copy'],
-      });
-    },
-  };
+  const late = lateDriver(async (driver, from) => {
+    if (!isFile) return;
+    isFile = false;
+    await driver.remove(from, { recursive: false });
+    await driver.write(mpath(`${from}/secret`), bytesOf('secret'), { overwrite: true });
+  });
   const memory = await openTree({
     storages: [{ driver: 'Late' }],
     drivers: [late],

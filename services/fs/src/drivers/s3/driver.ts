@@ -623,11 +623,12 @@ export class S3Driver implements StorageDriver {
     const { overwrite, signal, caller, isPatient } = options;
     const { endpoint, bucket } = this.#settings;
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = isPatient ? undefined : setTimeout(() => reject(busy()), PATIENCE_MS);
     let isLate = false;
-    late.catch(() => {
+    const giveUp = () => {
       isLate = true;
-    });
+      reject(busy());
+    };
+    const timer = isPatient ? undefined : setTimeout(giveUp, PATIENCE_MS);
     const named = keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, async () => {
       clearTimeout(timer);
       if (isLate) throw busy();

@@ -1,12 +1,9 @@
 import { AppError } from '@wharf/errors';
-import type { MountPath } from '@wharf/paths';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
-import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { aliasDriver } from '../../../drivers/alias/index.ts';
 import { cryptDriver } from '../../../drivers/crypt/index.ts';
-import { memoryDriver } from '../../../drivers/memory/index.ts';
 import { locate } from '../../snapshot/snapshot.ts';
+import { lateDriver } from '../../testing/late-driver.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { createTestDriver } from '../../testing/test-drivers.ts';
@@ -25,23 +22,6 @@ const place = (names: string[], dst_dir: string, overwrite = false) => ({ src_di
 /** What goes to another storage is done by tasks; here only the checks count. */
 const queue = async () => {};
 const never = () => Promise.reject(new Error('not to be queued'));
-
-/** A storage in which something happens at the moment when it is about to move or copy an entry. */
-const lateDriver = (before: (driver: Required<StorageDriver>, from: MountPath) => Promise<void>): DriverDefinition => ({
-  ...memoryDriver,
-  name: 'Late',
-  async open(addition, context) {
-    const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
-    const late =
-      (act: Required<StorageDriver>['rename']): Required<StorageDriver>['rename'] =>
-      async (from, to, options) => {
-        await before(driver, from);
-        // As a server does that has begun with it.
-        return act(from, to, { ...options, signal: undefined });
-      };
-    return Object.assign(driver, { rename: late(driver.rename.bind(driver)), copy: late(driver.copy.bind(driver)) });
-  },
-});
 
 /** Everything that may happen to a folder as a whole. */
 const OPERATIONS: readonly (readonly [string, (operation: Operation, name: string) => Promise<unknown>])[] = [

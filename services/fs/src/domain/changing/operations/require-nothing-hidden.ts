@@ -59,7 +59,8 @@ async function lookThrough(operation: Operation, whole: WholeEntry, share: PlanS
     const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
     for await (const { name, isDirectory, isLink } of driver.list(place, {
       ...callOf(operation),
-      ...({ seesAll: true, seesBehind: true } as const),
+      seesAll: true,
+      seesBehind: true,
       beforeNames: share.take,
     })) {
       seen += 1;
