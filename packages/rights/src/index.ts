@@ -8,3 +8,4 @@ export {
   type Rights,
   ROLE,
 } from './rights.ts';
+export { usernameKeyOf } from './username-key.ts';

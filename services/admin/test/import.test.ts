@@ -164,7 +164,8 @@ it('a secret that a file leaves out stays as it is where it is another one since
   const kept = { mount_path: '/kept', driver: 'Local', addition: { root_folder_path: '/x', token: 'old' } };
   const rule = { path: '/kept', password: 'old' };
   expect([await bring({ storages: [kept] }), await bring({ metas: [rule] })]).toEqual(['created', 'created']);
-  onTestFinished(() => void Object.assign(auth, { beforeUpdate: async () => {}, beforeList: async () => {} }));
+  const { beforeUpdate, create } = auth;
+  onTestFinished(() => void Object.assign(auth, { beforeUpdate, create }));
 
   const addition = '{"root_folder_path":"/x","token":"new"}';
   auth.users = [{ ...somebody, id: 3 }];
@@ -176,14 +177,12 @@ it('a secret that a file leaves out stays as it is where it is another one since
   expect(content.find(({ mount_path }) => mount_path === '/kept')).toMatchObject({ addition });
   expect(await bring({ storages: [changed] })).toBe('updated');
 
-  let lists = 0;
-  auth.beforeList = async () => {
-    lists += 1;
-    // The first time for the plan.
-    if (lists === 2) await models.rules.updateOne({ path: '/kept' }, { $set: { password: seal(kit.keys.atRest, 'new') } });
+  auth.create = async () => {
+    await models.rules.updateOne({ path: '/kept' }, { $set: { password: seal(kit.keys.atRest, 'new') } });
+    return 9;
   };
   const described = { path: '/kept', readme: 'of the file', omitted: ['password'] };
-  expect(await bring({ metas: [described] })).toBe('failed');
+  expect(await bring({ users: [{ ...somebody, username: 'new' }], metas: [described] })).toBe('failed');
   expect((await admin.listRules({}, replica.as())).content.find(({ path }) => path === '/kept')).toMatchObject({ password: 'new' });
   expect(await bring({ metas: [described] })).toBe('updated');
 });
@@ -214,4 +213,35 @@ it('a token that a driver renews while its storage is written stays', async () =
   expect(await stored()).toMatchObject({ addition, remark: '' });
   expect(await bring(described)).toBe('updated');
   expect(await stored()).toMatchObject({ addition: expect.stringContaining('"token":"new"'), remark: 'of the file' });
+});
+
+it('a rule is not given to who takes the name of a new user of the file meanwhile', async () => {
+  const { auth } = installation;
+  const { admin, models } = replica;
+  const { users, create } = auth;
+  onTestFinished(() => void Object.assign(auth, { users, create }));
+  const bring = async () => {
+    const file = {
+      users: [{ id: 2000, username: 'zoe' }],
+      storages: [],
+      metas: [{ path: '/of-zoe', read_users: [2000], read_users_sub: true }],
+    };
+    const { records } = await admin.importConfiguration({ document: JSON.stringify(file), passphrase: '', dry_run: false }, replica.as());
+    return records.map(({ kind, outcome }) => [kind, outcome]);
+  };
+  auth.create = async (user) => {
+    auth.users = [...users, { ...user, id: 66, chose_name: true }];
+    return create(user);
+  };
+  expect(await bring()).toEqual([
+    ['user', 'failed'],
+    ['rule', 'failed'],
+  ]);
+  auth.users = users;
+  auth.create = async () => 67;
+  expect(await bring()).toEqual([
+    ['user', 'created'],
+    ['rule', 'created'],
+  ]);
+  expect((await models.rules.findOne({ path: '/of-zoe' }))?.read_users).toEqual([67]);
 });

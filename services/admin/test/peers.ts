@@ -76,7 +76,10 @@ export class FakeAuth {
   users: Array<Partial<User>> = [];
   /** Waited for before each change of a user. */
   beforeUpdate: () => Promise<void> = async () => {};
-  beforeList: () => Promise<void> = async () => {};
+  /** Makes a user, and answers the id: none. */
+  create: (user: Partial<User>) => Promise<number> = async () => {
+    throw new AppError('RECORD_EXISTS', 'there is such a user');
+  };
 
   replace(token: string): void {
     if (token.length < 16) throw new AppError('INVALID_ARGUMENT', 'a permanent token has 16 characters at least');

@@ -143,9 +143,9 @@ function authService(auth: FakeAuth): RpcService {
       return { revision: 1 };
     }),
     listUsers: forAdmins(async () => {
-      await auth.beforeList();
       return { content: auth.users, total: auth.users.length };
     }),
+    createUser: forAdmins(async ({ user }: { user: Partial<User> }) => ({ id: await auth.create(user), revision: 1 })),
     updateUser: forAdmins(async ({ user }: { user: Partial<User> }) => {
       await auth.beforeUpdate();
       auth.users = auth.users.map((each) => (each.id === user.id ? user : each));

@@ -19,7 +19,7 @@ const first = (): Replica => {
 describe('the first start, of four replicas at once', () => {
   it('makes one admin and one guest, and both are as they must be', async () => {
     const { content, total } = await first().auth.listUsers({}, first().as());
-    const common = { password: '', base_path: '/', sso_id: '', otp: false, allow_ldap: true, quota_bytes: 0 };
+    const common = { password: '', base_path: '/', sso_id: '', otp: false, allow_ldap: true, quota_bytes: 0, chose_name: false };
     expect(total).toBe(2);
     expect(content).toEqual([
       { ...common, id: 1, username: 'admin', role: 2, disabled: false, permission: 65_535 },

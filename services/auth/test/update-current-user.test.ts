@@ -30,7 +30,7 @@ describe('changing oneself', () => {
     const before = await user.get();
     const token = await user.logIn();
     await replica.auth.updateCurrentUser({ username: `new ${user.username}`, password: 'y', sso_id: 'other' }, user.options);
-    expect(await user.get()).toEqual({ ...before, username: `new ${user.username}`, sso_id: 'other' });
+    expect(await user.get()).toEqual({ ...before, username: `new ${user.username}`, sso_id: 'other', chose_name: true });
     await expect(replica.callers.establish(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     await user.logIn(`new ${user.username}`, 'y');
     await expect(user.logIn(`new ${user.username}`, 'x')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });

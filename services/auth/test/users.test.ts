@@ -49,6 +49,7 @@ describe('creating a user', () => {
       otp: false,
       allow_ldap: true,
       quota_bytes: 0,
+      chose_name: false,
     });
     expect((await one.models.users.findById(id).lean())?.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });

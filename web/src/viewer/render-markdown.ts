@@ -8,13 +8,20 @@ import workerAddress from './markdown-worker.ts?worker&url';
 import './prose.css';
 
 /**
- * What would change the page around the text, or ask the viewer for something; links that are no `<a href>`, which would open in place of the page; and what
- * fetches something but is no `<img src>`.
+ * What texts are made of. Left out is what would change the page around the text, or ask the viewer for something; links that are no `<a href>`, which would
+ * open in place of the page; what fetches something but is no `<img src>`; what moves (a few hundred `<marquee>` in each other end a tab); and what a browser
+ * counts anew for each one before it: quotes in quotes, directions in directions, numbers that items give themselves.
  */
-const FORBIDDEN = {
-  USE_PROFILES: { html: true },
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'label', 'select', 'textarea', 'dialog', 'map', 'area', 'video', 'audio', 'source'],
-  FORBID_ATTR: ['style', 'class', 'autofocus', 'srcset', 'background'],
+const CLEANING = {
+  ALLOWED_TAGS: [
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hgroup', 'p', 'div', 'span', 'br', 'hr', 'wbr', 'blockquote', 'pre', 'address', 'center'],
+    ...['article', 'section', 'aside', 'header', 'footer', 'nav', 'main', 'figure', 'figcaption', 'details', 'summary'],
+    ...['a', 'img', 'picture', 'ul', 'ol', 'menu', 'dir', 'li', 'dl', 'dt', 'dd', 'ruby', 'rt', 'rp'],
+    ...['table', 'caption', 'colgroup', 'col', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td'],
+    ...['b', 'strong', 'i', 'em', 'u', 's', 'strike', 'del', 'ins', 'mark', 'small', 'big', 'sub', 'sup', 'font', 'tt', 'nobr'],
+    ...['code', 'kbd', 'samp', 'var', 'abbr', 'acronym', 'cite', 'dfn', 'time'],
+  ],
+  FORBID_ATTR: ['style', 'class', 'autofocus', 'srcset', 'background', 'value'],
 };
 
 /** Pictures beside one text that are fetched; of more the words are left. */
@@ -97,7 +104,7 @@ function clean(purify: DOMPurify, html: string): DocumentFragment | undefined {
   purify.addHook('beforeSanitizeElements', look);
   purify.addHook('uponSanitizeAttribute', look);
   try {
-    return purify.sanitize(html, { ...FORBIDDEN, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
+    return purify.sanitize(html, { ...CLEANING, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
   } catch (error) {
     if (error === late) return undefined;
     throw error;

@@ -9,6 +9,8 @@ export const users = defineCollection(
     username: harmless(required.text),
     /** The name normalised and case-folded; unique, so that no two names look the same. */
     username_key: harmless(required.text),
+    /** Users gave themselves this name, and no administrator has saved it since. */
+    chose_name: addedLater(flag),
     /** argon2id of the static hash. */
     password_hash: harmless(text),
     /** Unix seconds of the last password change. */

@@ -46,10 +46,10 @@ export const importConfiguration =
     return write(parts, { plan, state }, call, login);
   };
 
-/** What is to be written, and what there was when that was decided: what a file leaves out is kept of that. */
+/** What is to be written, and what there was when that was decided: what a file leaves out is kept of that, and users have the names that they had then. */
 interface Planned {
   readonly plan: ImportPlan;
-  readonly state: Pick<ConfigurationState, 'storages' | 'rules'>;
+  readonly state: Pick<ConfigurationState, 'storages' | 'rules' | 'users'>;
 }
 
 /** In the order of a report. */
@@ -76,12 +76,13 @@ async function write(parts: ImportParts, planned: Planned, call: Call, login: Lo
     };
 
   const attempt = attempting(login);
+  const ids = new Map(planned.state.users.map(({ username, id }) => [username, id]));
   for (const { record, id, fields } of plan.users)
-    if (id === undefined) await attempt(record, () => users.create(call, fields, randomToken()));
+    if (id === undefined) await attempt(record, async () => ids.set(fields.username, await users.create(call, fields, randomToken())));
   // One rule may open what another one closes further down: a login that ends between them has all of them written.
   let asked: Promise<void> | undefined;
   const attemptRule = attempting(() => (asked ??= login()));
-  await writeRules(parts, planned, call, attemptRule);
+  await writeRules(parts, planned, ids, attemptRule);
   if (plan.rules.length > 0) await announceChange();
 
   const isGuarded = records.every(({ kind, outcome }) => kind !== 'rule' || outcome !== 'failed');
@@ -127,8 +128,13 @@ function changedMeanwhile(): AppError {
 
 type Attempt = (record: ImportedRecord, action: () => Promise<unknown>) => Promise<void>;
 
-async function writeRules({ rules, counters, users }: ImportParts, { plan, state }: Planned, call: Call, attempt: Attempt): Promise<void> {
-  const ids = new Map((await users.list(call)).map((user) => [user.username, user.id]));
+/** @param ids of users by name: somebody may take the name of one who could not be made */
+async function writeRules(
+  { rules, counters }: ImportParts,
+  { plan, state }: Planned,
+  ids: ReadonlyMap<string, number>,
+  attempt: Attempt,
+): Promise<void> {
   const [before, now] = [state.rules, await rules.list()].map((all) => new Map(all.map((rule) => [rule.id, rule])));
   // One rule may open what another one closes further down.
   const areAsBefore = plan.rules.every(({ id }) => id === undefined || isDeepStrictEqual(before?.get(id), now?.get(id)));

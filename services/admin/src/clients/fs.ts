@@ -38,8 +38,8 @@ export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<Se
         const { drivers } = await peers.fs.listDrivers({}, ownCall());
         return new Map(
           drivers.map(({ config, additional, secret_items }) => {
-            const items = additional.map(({ name: item, required, options, type }) => ({
-              ...{ name: item, isRequired: required },
+            const items = additional.map(({ name: item, required, default: standard, options, type }) => ({
+              ...{ name: item, isRequired: required, standard },
               options: type === 'select' ? options.split(',') : [],
             }));
             return [config?.name ?? '', { items, secretItems: new Set(secret_items) }];

@@ -2,6 +2,8 @@
 export interface FormItem {
   readonly name: string;
   readonly isRequired: boolean;
+  /** What the driver takes where nothing is given, as text. */
+  readonly standard: string;
   /** What may be chosen; empty: anything. */
   readonly options: readonly string[];
 }

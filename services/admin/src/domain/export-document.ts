@@ -16,6 +16,8 @@ export interface ExportedUser {
   readonly sso_id: string;
   readonly allow_ldap: boolean;
   readonly quota_bytes?: number | undefined;
+  /** Users took this name, and no administrator has saved it since; not in the file. */
+  readonly chose_name?: boolean;
 }
 
 export interface ConfigurationState {
@@ -85,7 +87,7 @@ export async function* documentPieces(
 function recordsOf({ settings, users, storages, rules, secretItemsOf }: ConfigurationState): Record<string, Iterable<unknown>> {
   return {
     settings: splitSettings(settings).open,
-    users: users.values(),
+    users: users.values().map(({ chose_name: _, ...user }) => user),
     storages: storages.values().map(({ id: _id, status: _status, modified: _modified, version: _version, ...storage }) => {
       const { open, omitted, isLost } = withoutSecrets(storage.addition, secretItemsOf(storage.driver));
       // What a driver does without settings may be more than it did: Local would show all of the machine.

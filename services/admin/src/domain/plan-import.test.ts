@@ -28,7 +28,7 @@ const storage = (rest: Partial<Storage> = {}): Storage => ({
 const rule = (rest: Partial<Rule> = {}): Rule => ({ ...NO_RULE, id: 1, password: 'canary', read_users: [3], ...rest });
 
 const form = (items: Readonly<Record<string, Partial<FormItem>>>): DriverForm => ({
-  items: Object.entries(items).map(([name, rest]) => ({ name, isRequired: false, options: [], ...rest })),
+  items: Object.entries(items).map(([name, rest]) => ({ name, isRequired: false, standard: '', options: [], ...rest })),
   secretItems: new Set(['secret_access_key']),
 });
 
@@ -44,7 +44,7 @@ const state = (rest: Partial<ConfigurationState> = {}) => ({
       form({
         root_folder_path: {},
         endpoint: {},
-        tls_insecure_skip_verify: {},
+        tls_insecure_skip_verify: { standard: 'false' },
         bucket: {},
         secret_access_key: {},
         list_object_version: { options: ['v1', 'v2'] },
@@ -140,6 +140,13 @@ describe('an exported configuration', () => {
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
     expect(plan.rules[0]?.record.note).toBe('');
+  });
+
+  it('keeps them where what is there says, too, what the driver takes where nothing is given', async () => {
+    const file = await fileOf(state({ storages: [storage({ remark: 'new' })] }));
+    const present = '{"bucket":"b","endpoint":"","tls_insecure_skip_verify":false,"secret_access_key":"canary"}';
+    const plan = await planImport(await readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
+    expect(plan.storages[0]?.fields.addition).toContain('canary');
   });
 
   it.each([
@@ -288,7 +295,9 @@ describe('a backup of the family', () => {
     const plan = await planImport(await backup({ users: [{ id: 7, username: 'bob', role: 0 }], metas }), undefined, empty());
     expect(outcomes(plan)).toContainEqual([
       ...['rule', '/a', 'created'],
-      'read_users: users who are not in the file are left out; write_users: users who are not in the file are left out',
+      ['read_users', 'write_users']
+        .map((field) => `${field}: users who are not in the file, or whose name somebody here took, are left out`)
+        .join('; '),
     ]);
     expect(plan.rules.map(({ fields }) => [fields.readers, fields.writers])).toEqual([
       [['admin'], ['bob']],
@@ -354,6 +363,40 @@ describe('a backup of the family', () => {
     expect(plan.rules.map(({ fields, record }) => [fields.path.slice(-4), record.outcome])).toEqual([
       ['-one', 'created'],
       ['-two', 'created'],
+    ]);
+  });
+
+  it('gives nothing to who took a name of it by themselves', async () => {
+    const taken = { ...person(8, 'BOB'), permission: 0, chose_name: true };
+    const here = state({ settings: [], storages: [], users: [...empty().users, taken], rules: [rule({ path: '/had', read_users: [8] })] });
+    const bob = { id: 7, username: 'bob', role: 0, permission: 255 };
+    const metas = ['/new', '/had'].map((path) => ({ path, read_users: [7], password: 'p' }));
+    const plan = await planImport(await backup({ users: [bob], metas }), undefined, here);
+    expect(outcomes(plan)).toContainEqual(['user', 'bob', 'skipped', expect.stringContaining('took this name by themselves')]);
+    expect(plan.users).toEqual([]);
+    expect(plan.rules.map(({ fields }) => [fields.path, fields.readers])).toEqual([
+      ['/new', ['admin']],
+      ['/had', ['BOB']],
+    ]);
+    expect(await fileOf(here)).not.toContain('chose_name');
+  });
+
+  it('takes names that are the same to those who log in for the same', async () => {
+    const here = state({ settings: [], storages: [], rules: [], users: [...empty().users, person(8, 'Straße')] });
+    const users = [{ id: 7, username: 'STRASSE', role: 0, permission: 1 }];
+    const plan = await planImport(await backup({ users, metas: [{ path: '/a', read_users: [7] }] }), undefined, here);
+    expect(plan.users).toMatchObject([{ id: 8, fields: { username: 'Straße', permission: 1 } }]);
+    expect(plan.rules[0]?.fields.readers).toEqual(['Straße']);
+    const twice = await planImport(await backup({ users: [...users, { username: 'strasse', role: 0 }] }), undefined, here);
+    expect(outcomes(twice)).toContainEqual(['user', 'strasse', 'failed', 'it is twice in the file']);
+  });
+
+  it('says where downloads of a storage are led, and what it opens', async () => {
+    const given = { ...NO_STORAGE, addition: SECRET_ADDITION, down_proxy_url: 'http://elsewhere.example', enable_sign: false };
+    const note = 'its downloads are led to http://elsewhere.example; its files are to be had without a signature';
+    expect(outcomes(await planImport(await backup({ storages: [given] }), undefined, state({ rules: [] })))).toContainEqual([
+      ...['storage', '/s3', 'updated'],
+      note,
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
 import { createPace, type Pace, parseJson } from '@wharf/pace';
-import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
+import { ALL_PERMISSIONS, ROLE, usernameKeyOf } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
   ConfigurationDocument,
@@ -68,15 +68,16 @@ export async function planImport(
     kind: ImportedRecord['kind'],
     records: readonly Read<Record>[],
     decide: (record: Record, name: string) => unknown,
+    keyOf = (name: string) => name,
   ) => {
     const seen = new Set<string>();
     for (const { name: whole, ...rest } of records) {
       await pace.step();
       const name = whole.slice(0, MAX_NAME_LENGTH);
       if ('problem' in rest) settled.push({ kind, name, outcome: 'failed', note: rest.problem });
-      else if (seen.has(whole)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
+      else if (seen.has(keyOf(whole))) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
       else {
-        seen.add(whole);
+        seen.add(keyOf(whole));
         try {
           await decide(rest.record, name);
         } catch (error) {
@@ -111,11 +112,12 @@ export async function planImport(
   if (leadsElsewhere && !given.has('rpcdl_secret')) decideSetting('rpcdl_secret', '', 'it is not kept, as the file changes rpcdl_uri');
 
   const present = presentOf(state);
-  await each('user', document.users, (user, name) => {
+  const decideAboutUser = (user: ImportedUser, name: string) => {
     const change = decideUser(user, present);
     if (typeof change === 'string') settle('user', name, change === '' ? 'unchanged' : 'skipped', change);
     else plan.users.push(change);
-  });
+  };
+  await each('user', document.users, decideAboutUser, usernameKeyOf);
 
   const takeRoomOfStorages = createStoragesRoom(state.storages);
   await each('storage', document.storages, (storage, name) => {
@@ -138,6 +140,7 @@ export async function planImport(
 
 /** What is there, by what it is looked for: each record of a file asks, and there may be tens of thousands of both. */
 interface Present {
+  /** By what makes their names unique. */
   readonly users: ReadonlyMap<string, ExportedUser>;
   /** The first of each role: there are one administrator and one guest. */
   readonly byRole: ReadonlyMap<number, ExportedUser>;
@@ -148,7 +151,7 @@ interface Present {
 
 function presentOf({ users, storages, rules }: State): Present {
   return {
-    users: new Map(users.map((user) => [user.username, user])),
+    users: new Map(users.map((user) => [usernameKeyOf(user.username), user])),
     byRole: new Map(users.toReversed().map((user) => [user.role, user])),
     usernames: new Map(users.map(({ id, username }) => [id, username])),
     storages: new Map(storages.map((storage) => [storage.mount_path, storage])),
@@ -161,8 +164,10 @@ function decideUser({ id: _id, ...user }: ImportedUser, { users, byRole }: Prese
   if (user.role !== ROLE.general && user.role !== ROLE.guest) return 'the administrator here stays unchanged';
   const base_path = cleanPath(user.base_path, 'base_path');
   const permission = user.permission & ALL_PERMISSIONS;
-  const found = user.role === ROLE.guest ? byRole.get(ROLE.guest) : users.get(user.username);
+  const found = user.role === ROLE.guest ? byRole.get(ROLE.guest) : users.get(usernameKeyOf(user.username));
   if (found && found.role !== user.role) throw new AppError('INVALID_ARGUMENT', 'the administrator or the guest has this name');
+  // A file of another server, or an older one, means somebody else by it.
+  if (found?.chose_name) return 'somebody here took this name by themselves: save the user, if it is the same, and import again';
   const quota = user.quota_bytes === undefined ? {} : { quota_bytes: user.quota_bytes };
   const fields = { ...user, ...quota, base_path, permission, username: found?.username ?? user.username };
   const kind = 'user' as const;
@@ -195,7 +200,7 @@ function decideStorage(
   const omitted = new Set(leftOut.filter((item) => !given.has(item)));
   const before = itemsOf(omitted.size > 0 && whole === undefined && present ? parseJson(present.addition) : undefined);
   const known = [...before].filter(([item, value]) => omitted.has(item) && value !== '');
-  const changed = known.length > 0 ? changedItems(given, before, omitted) : [];
+  const changed = known.length > 0 ? changedItems(given, before, omitted, form) : [];
   // Whoever wrote the file would have the secrets sent to a server of their own.
   const kept = new Map(changed.length > 0 ? [] : known);
   const fields = kept.size > 0 ? fieldsWith(JSON.stringify(Object.fromEntries([...given, ...kept]))) : asGiven;
@@ -205,6 +210,7 @@ function decideStorage(
   const note = [
     ...(missing.length === 0 ? [] : [`without its secrets: ${missing.join(', ').slice(0, MAX_NOTE_LENGTH)}${because}`]),
     ...misfits,
+    ...opened(fields, present),
   ].join('; ');
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
@@ -219,7 +225,7 @@ async function decideRule(
   {
     secrets,
     people,
-    present: { rules, usernames, byRole },
+    present: { rules, usernames, byRole, users },
     unknowablePassword,
     pace,
   }: {
@@ -231,16 +237,21 @@ async function decideRule(
   },
 ): Promise<ImportPlan['rules'][number] | undefined> {
   const left: string[] = [];
-  const nameIn = ({ role, username }: ImportedUser) => (role === ROLE.general ? username : (byRole.get(role)?.username ?? username));
-  const namesOf = (field: string, ids: readonly number[]) => {
-    const known = ids.flatMap((id) => people.get(id) ?? []).map(nameIn);
+  const path = cleanPath(rule.path, 'path');
+  const present = rules.get(path);
+  const namesOf = (field: 'read_users' | 'write_users', ids: readonly number[]) => {
+    const known = ids.flatMap((id) => {
+      const user = people.get(id);
+      if (!user) return [];
+      const found = user.role === ROLE.general ? users.get(usernameKeyOf(user.username)) : byRole.get(user.role);
+      // Who took a name by themselves may be somebody else. Where the rule has them already they are given nothing.
+      return found?.chose_name && !present?.[field].includes(found.id) ? [] : [found?.username ?? user.username];
+    });
     if (known.length === ids.length) return known;
-    left.push(`${field}: users who are not in the file are left out`);
+    left.push(`${field}: users who are not in the file, or whose name somebody here took, are left out`);
     // A list of nobody is for everybody; the administrator may in any case.
     return known.length > 0 ? known : [byRole.get(ROLE.admin)?.username ?? ''];
   };
-  const path = cleanPath(rule.path, 'path');
-  const present = rules.get(path);
   const isOmitted = omitted.includes('password');
   const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
@@ -267,10 +278,27 @@ function isSame(given: unknown, present: unknown): boolean {
 }
 
 /** Items that a file changes, beside those that it leaves out and those that lead nowhere else. */
-function changedItems(after: Items, before: Items, omitted: ReadonlySet<string>): string[] {
+function changedItems(after: Items, before: Items, omitted: ReadonlySet<string>, form: DriverForm | undefined): string[] {
+  // Items that are not given are what the driver takes then: it may have written them down in between.
+  const standards = new Map(form?.items.map(({ name, standard }) => [name, standard]));
+  const valueIn = (items: Items, item: string) => {
+    const value = items.get(item) ?? standards.get(item) ?? '';
+    return typeof value === 'object' ? value : String(value);
+  };
   return [...new Set([...after.keys(), ...before.keys()])].filter(
-    (item) => !omitted.has(item) && item !== ROOT_ITEM && !isSame(after.get(item) ?? '', before.get(item) ?? ''),
+    (item) => !omitted.has(item) && item !== ROOT_ITEM && !isSame(valueIn(after, item), valueIn(before, item)),
   );
+}
+
+/** What of a storage a file opens or leads elsewhere: downloads of files that are there, with signatures that do not end. */
+function opened(after: StorageFields, before: Storage | undefined): string[] {
+  const { down_proxy_url: address } = after;
+  const leads = address !== '' && address !== before?.down_proxy_url;
+  const isOpened = before?.enable_sign === true && !after.enable_sign;
+  return [
+    ...(leads ? [`its downloads are led to ${address.slice(0, MAX_NOTE_LENGTH)}`] : []),
+    ...(isOpened ? ['its files are to be had without a signature'] : []),
+  ];
 }
 
 type Items = ReadonlyMap<string, unknown>;

@@ -16,6 +16,7 @@ export function toWireUser(user: User): wire.User {
     otp: user.otpSecret !== '',
     allow_ldap: user.allowLdap,
     quota_bytes: user.quotaBytes,
+    chose_name: user.choseName,
   };
 }
 

@@ -5,7 +5,17 @@ import type { User } from './user.ts';
 
 const ID = 7;
 const USER: User = {
-  ...{ id: ID, username: 'ann', usernameKey: 'ann', passwordHash: 'hash', pwdTs: 1, basePath: '/', role: ROLE.general, permission: 0 },
+  ...{
+    id: ID,
+    username: 'ann',
+    usernameKey: 'ann',
+    choseName: false,
+    passwordHash: 'hash',
+    pwdTs: 1,
+    basePath: '/',
+    role: ROLE.general,
+    permission: 0,
+  },
   ...{ disabled: false, ssoId: '', allowLdap: false, quotaBytes: 0, otpSecret: '' },
 };
 const AWAY = new Error('the store is away');
@@ -55,4 +65,37 @@ describe('the removal of a user', () => {
     expect([users.size, kept.size]).toEqual([0, 0]);
     expect(writes()).toBeGreaterThanOrEqual(awayAt);
   });
+});
+
+describe('a name that users take by themselves', () => {
+  const own = { password: '', sso_id: '' };
+  const saved = { ...own, base_path: '/', role: ROLE.general, disabled: false, permission: 0, allow_ldap: false };
+
+  it('is told from one that the administrator has saved', async () => {
+    const { accounts, users } = setUp(0);
+    await accounts.updateSelf(ID, { ...own, username: 'ann' });
+    expect(users.get(ID)?.choseName).toBe(false);
+    await accounts.updateSelf(ID, { ...own, username: 'beth' });
+    await accounts.updateSelf(ID, { ...own, username: 'beth' });
+    expect(users.get(ID)).toMatchObject({ username: 'beth', choseName: true });
+    await accounts.update(ID, { ...saved, username: 'beth' });
+    expect(users.get(ID)?.choseName).toBe(false);
+  });
+
+  it.each(['\ufe0f', '\u3164', '\u034f', '\u115f', '\u180b', '\u17b4', '\u2800', '\u{e0100}'])(
+    'does not look like another one by %j',
+    async (sign) => {
+      const { accounts, users } = setUp(0);
+      const username = `carol${sign}`;
+      const unseen = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('not to be seen') };
+      await expect(accounts.updateSelf(ID, { ...own, username })).rejects.toMatchObject(unseen);
+      await expect(accounts.update(ID, { ...saved, username })).rejects.toMatchObject(unseen);
+      await expect(accounts.create({ ...saved, username })).rejects.toMatchObject(unseen);
+      // One that an earlier version took stays.
+      users.set(ID, { ...USER, username, usernameKey: username });
+      await accounts.updateSelf(ID, { ...own, username });
+      await accounts.update(ID, { ...saved, username });
+      expect(users.get(ID)?.username).toBe(username);
+    },
+  );
 });

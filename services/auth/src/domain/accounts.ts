@@ -5,7 +5,7 @@ import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import { type OwnInput, parseOwnDraft, parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
-import { parseUsername } from './username.ts';
+import { parseUsername, requireVisible } from './username.ts';
 
 interface AccountParts {
   users: {
@@ -103,9 +103,10 @@ export function createAccounts(parts: AccountParts): Accounts {
     async create(input, mayStill) {
       if (input.role !== ROLE.general) throw new AppError('INVALID_ARGUMENT', 'admin or guest user can not be created');
       const draft = parseUserDraft(input);
+      requireVisible(draft.username);
       const passwordHash = await hash(draft.password, mayStill);
       const id = await parts.nextUserId();
-      await users.insert({ id, quotaBytes: 0, ...decided(draft), passwordHash, pwdTs: nowS(), otpSecret: '' });
+      await users.insert({ id, quotaBytes: 0, ...decided(draft), choseName: false, passwordHash, pwdTs: nowS(), otpSecret: '' });
       return { id, revision: await parts.changed() };
     },
     async update(id, input, mayStill) {
@@ -116,23 +117,29 @@ export function createAccounts(parts: AccountParts): Accounts {
       if (known.basePath === '' && input.base_path === '')
         throw new AppError('INVALID_ARGUMENT', 'base_path cannot be read: give another one');
       const draft = parseUserDraft(input);
+      if (draft.username !== known.username) requireVisible(draft.username);
       const passwordHash = await hash(draft.password, mayStill);
-      return change(id, { ...decided(draft), passwordHash }, users.replace);
+      return change(id, { ...decided(draft), choseName: false, passwordHash }, users.replace);
     },
     async updateSelf(id, input, mayStill) {
-      const { pwdTs } = await get(id);
+      const { pwdTs, username } = await get(id);
       const { password, ...draft } = parseOwnDraft(input);
+      if (draft.username !== username) requireVisible(draft.username);
       const passwordHash = await hash(password, mayStill, id);
       return change(id, { ...draft, passwordHash }, async (before, after) => {
         // It came while this one waited, and is not to be undone by it.
         if (before.pwdTs !== pwdTs || before.disabled) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
-        return users.replaceOwn(before, after);
+        return users.replaceOwn(before, { ...after, choseName: before.choseName || after.username !== before.username });
       });
     },
     async makeAdmin(id, password) {
       const { username, basePath } = await get(id);
       const rights = { role: ROLE.admin, permission: ALL_PERMISSIONS, disabled: false, basePath: basePath || VIRTUAL_ROOT };
-      return change(id, { ...rights, ...parseUsername(username || 'admin'), passwordHash: await hash(password) }, users.replace);
+      return change(
+        id,
+        { ...rights, ...parseUsername(username || 'admin'), choseName: false, passwordHash: await hash(password) },
+        users.replace,
+      );
     },
     async remove(id) {
       const user = await get(id);

@@ -46,6 +46,7 @@ export async function firstStart(parts: FirstStartParts): Promise<void> {
     basePath: '/',
     ssoId: '',
     quotaBytes: 0,
+    choseName: false,
     allowLdap: true,
     otpSecret: '',
     ...rest,

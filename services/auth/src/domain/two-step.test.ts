@@ -5,7 +5,17 @@ import type { User } from './user.ts';
 
 const ID = 7;
 const USER: User = {
-  ...{ id: ID, username: 'ann', usernameKey: 'ann', passwordHash: 'hash', pwdTs: 1, basePath: '/', role: ROLE.general, permission: 0 },
+  ...{
+    id: ID,
+    username: 'ann',
+    usernameKey: 'ann',
+    choseName: false,
+    passwordHash: 'hash',
+    pwdTs: 1,
+    basePath: '/',
+    role: ROLE.general,
+    permission: 0,
+  },
   ...{ disabled: false, ssoId: '', allowLdap: false, quotaBytes: 0, otpSecret: 'sealed' },
 };
 const AWAY = new Error('the store is away');

@@ -4,6 +4,8 @@ export interface User {
   readonly username: string;
   /** What makes the name unique: see {@link parseUsername}. */
   readonly usernameKey: string;
+  /** Users gave themselves this name, and no administrator has saved it since: it does not say who they are to anybody else. */
+  readonly choseName: boolean;
   /** argon2id of the static hash; empty while no password was ever set, and then nobody can log in. */
   readonly passwordHash: string;
   /** Unix seconds of the last password change; rises with each change, even within one second. */

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { usernameKeyOf } from '@wharf/rights';
 
 /** A name as it is shown, and what makes it unique. */
 interface Username {
@@ -7,8 +8,10 @@ interface Username {
 }
 
 const MAX_CHARACTERS = 64;
-/** What no name may hold: separators of paths and of `user:password`, and every character that is not to be seen. */
+/** What no name may hold: separators of paths and of `user:password`, and what directs others or is none. */
 const FORBIDDEN = /[/\\:\p{C}\p{Zl}\p{Zp}]/u;
+/** What no new name may hold, either: a name with them looks like the one without. The last is a sign of braille without a dot. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
  * Parses the name of an account. Spaces around it are dropped; what compatibility normalisation makes of it is checked too, so that no
@@ -27,6 +30,11 @@ export function parseUsername(raw: string): Username {
   return { username, usernameKey };
 }
 
+/** Refuses a name that an account is to get where it holds what is not to be seen; names that are there are taken as they are. @throws AppError INVALID_ARGUMENT */
+export function requireVisible(username: string): void {
+  if (UNSEEN.test(username)) throw new AppError('INVALID_ARGUMENT', 'username must not contain characters that are not to be seen');
+}
+
 /** The key of a name that somebody gives to log in; undefined when no account can have that name. */
 export function findUsernameKey(raw: string): string | undefined {
   try {
@@ -35,11 +43,6 @@ export function findUsernameKey(raw: string): string | undefined {
     if (AppError.is(error, 'INVALID_ARGUMENT')) return undefined;
     throw error;
   }
-}
-
-/** NFKC and case-folded: lower, upper and lower again, so that letters with several forms (ẞ ß ss, both small sigmas) meet. */
-function usernameKeyOf(username: string): string {
-  return username.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').trim();
 }
 
 const tooLong = () => new AppError('INVALID_ARGUMENT', `username must have 1 to ${MAX_CHARACTERS} characters`);

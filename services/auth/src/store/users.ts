@@ -58,7 +58,7 @@ export function createUserStore(models: Models): UserStore {
     },
     replaceOwn(before, after) {
       const { username, username_key, password_hash, pwd_ts, sso_id } = toRecord(after);
-      return write(before, after, { username, username_key, password_hash, pwd_ts, sso_id });
+      return write(before, after, { username, username_key, chose_name: after.choseName, password_hash, pwd_ts, sso_id });
     },
     async remove(id) {
       const isRemoved = (await users.deleteOne({ _id: id })).deletedCount > 0;
@@ -82,6 +82,7 @@ function fromRecord(record: UserRecord): User {
     id: record._id,
     username: record.username,
     usernameKey: record.username_key,
+    choseName: record.chose_name === true,
     passwordHash: record.password_hash,
     pwdTs: record.pwd_ts,
     basePath: record.base_path,
@@ -100,6 +101,7 @@ function toRecord(user: User): UserRecord {
     _id: user.id,
     username: user.username,
     username_key: user.usernameKey,
+    chose_name: user.choseName,
     password_hash: user.passwordHash,
     pwd_ts: user.pwdTs,
     base_path: user.basePath,

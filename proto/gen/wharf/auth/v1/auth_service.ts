@@ -31,7 +31,12 @@ export interface User {
   /** Kept for clients of the family. */
   allow_ldap: boolean;
   /** What the files below base_path may have in bytes; 0 is no limit. Absent in input: as it is. */
-  quota_bytes?: number | null | undefined;
+  quota_bytes?:
+    | number
+    | null
+    | undefined;
+  /** Output only: the user took this name, and no administrator has saved it since. */
+  chose_name: boolean;
 }
 
 export interface SshKey {
@@ -416,6 +421,7 @@ function createBaseUser(): User {
     otp: false,
     allow_ldap: false,
     quota_bytes: null,
+    chose_name: false,
   };
 }
 
@@ -453,6 +459,9 @@ export const User: MessageFns<User> = {
     }
     if (message.quota_bytes !== undefined && message.quota_bytes !== null) {
       writer.uint32(88).int64(message.quota_bytes);
+    }
+    if (message.chose_name !== false) {
+      writer.uint32(96).bool(message.chose_name);
     }
     return writer;
   },
@@ -558,6 +567,14 @@ export const User: MessageFns<User> = {
             message.quota_bytes = longToNumber(reader.int64());
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.chose_name = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -586,6 +603,7 @@ export const User: MessageFns<User> = {
     message.otp = object.otp ?? false;
     message.allow_ldap = object.allow_ldap ?? false;
     message.quota_bytes = object.quota_bytes ?? undefined;
+    message.chose_name = object.chose_name ?? false;
     return message;
   },
 };
