@@ -196,7 +196,7 @@ export class S3Driver implements StorageDriver {
     for await (const page of this.#client.pages({ prefix, delimiter: '/', ...options })) {
       isThere ||= !isEmpty(page);
       for (const entry of this.#entriesOf(page, prefix)) {
-        if (!seen.add(entry.name) && !(options.seesBehind && entry.isDirectory)) continue;
+        if (!seen.shows(entry, options)) continue;
         yield entry;
         this.#begin(options);
       }
