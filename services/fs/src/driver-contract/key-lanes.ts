@@ -6,7 +6,10 @@ interface Shared {
   users: number;
 }
 
-/** Lets one at a time do something under a key, callers by turns. Of this process alone. */
+/** So many at a time do something together. */
+const TOGETHER = 64;
+
+/** Lets one at a time do something under a key, or several that may be together, callers by turns. Of this process alone. */
 export class KeyLanes {
   readonly #lanes = new Map<string, Shared>();
   readonly #waitMs: number;
@@ -17,16 +20,22 @@ export class KeyLanes {
   }
 
   /**
+   * @param isTogether with others that may be so, too
    * @param work is told whether somebody was there before: what was looked at by then may have changed
    * @throws AppError OVERLOADED: the turn did not come in time | CANCELLED; what the work throws
    */
-  async run<Result>(key: string, options: CallOptions, work: (hasWaited: boolean) => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    key: string,
+    options: CallOptions,
+    isTogether: boolean,
+    work: (hasWaited: boolean) => Promise<Result>,
+  ): Promise<Result> {
     const known = this.#lanes.get(key);
-    const shared = known ?? { lane: createLane({ size: 1, share: 1, waitMs: this.#waitMs }), users: 0 };
+    const shared = known ?? { lane: createLane({ size: TOGETHER, share: TOGETHER, waitMs: this.#waitMs }), users: 0 };
     this.#lanes.set(key, shared);
     shared.users += 1;
     try {
-      return await shared.lane.run(options, () => work(known !== undefined));
+      return await shared.lane.run(options, () => work(known !== undefined), isTogether ? 1 : TOGETHER);
     } finally {
       shared.users -= 1;
       if (shared.users === 0) this.#lanes.delete(key);

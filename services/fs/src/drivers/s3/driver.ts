@@ -623,8 +623,9 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts. What does not replace
-   * looks once more, right before; and what had to wait looks and asks anew. It has asked before: what that holds is never waited for under a key.
+   * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts. What they decide by
+   * themselves waits for no other such: a store may take minutes for it. What does not replace looks once more, right before; and what had to wait looks and asks
+   * anew. It has asked before: what that holds is never waited for under a key.
    *
    * @param before what had the name at the last look
    * @throws AppError as #checkPlace; OVERLOADED: another one gets it for long, as a copy may, and who waits has a turn of the storage; tasks wait on
@@ -638,7 +639,8 @@ export class S3Driver implements StorageDriver {
   ): Promise<Taken> {
     const { key } = place;
     const { endpoint, bucket } = this.#settings;
-    return keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, options, async (hasWaited) => {
+    const isDecided = look.isExclusive === true && this.#conditions.over;
+    return keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, options, isDecided, async (hasWaited) => {
       const there = hasWaited ? await this.#mayPublish(place, options, look) : before;
       const looks = !hasWaited && !options.overwrite && !look.isExclusive;
       if (looks && (await this.#client.findHead(key, options))) throw storageError('ENTRY_EXISTS');

@@ -249,7 +249,7 @@ it('a folder behind a file of its name is listed for who looks for what is hidde
 
 describe('a key that another file gets just now', () => {
   /** A store that is busy with a first file until it is told to go on; what is put later is taken at once. */
-  async function openBusy(odd: Odd = {}) {
+  async function openBusy(odd: Odd = { knowsNoVersions: true }) {
     const { promise: hold, resolve: go } = Promise.withResolvers<undefined>();
     const store = await openStore({ ...odd, put: () => (store.asked.length === 1 ? hold : Promise.resolve(undefined)) });
     const driver = await store.open();
@@ -296,6 +296,13 @@ describe('a key that another file gets just now', () => {
     go();
     await first;
     expect([await behind, objects.get('file'), asked.length]).toEqual(['stored', 'behind', 2]);
+  });
+
+  it('is waited for by no small file where the store itself decides which one has it', async () => {
+    const { objects, put, first, go } = await openBusy({});
+    expect([await put('new', { overwrite: false }), await put('newer'), objects.get('file')]).toEqual(['stored', 'stored', 'newer']);
+    go();
+    await first;
   });
 
   it('is looked at, and asked for, once more by who has waited for it', async () => {
