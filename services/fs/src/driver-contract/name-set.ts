@@ -1,4 +1,5 @@
 import { PackedNames } from './packed-names.ts';
+import type { CallOptions, Entry } from './storage-driver.ts';
 
 /** So many names are quicker as texts, and take little. */
 const FEW_NAMES = 1_000;
@@ -19,6 +20,11 @@ export class NameSet {
       this.#few = undefined;
     }
     return true;
+  }
+
+  /** Of a listing. @returns whether an entry is shown: the first of its name, and for who sees what is behind that the first folder too */
+  shows({ name, isDirectory, isLink }: Entry, { seesBehind }: CallOptions): boolean {
+    return this.add(seesBehind && isDirectory && !isLink ? `${name}/` : name);
   }
 
   [Symbol.dispose](): void {

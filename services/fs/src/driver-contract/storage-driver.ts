@@ -43,7 +43,7 @@ export interface CallOptions {
    * entry: for who has to know, not for showing.
    */
   readonly seesAll?: true | undefined;
-  /** Of a listing: folders, too, that stand behind a file of their name, which alone is shown. Storages that have none such pass it over. */
+  /** Of a listing: a folder, too, that stands behind a file or a link of its name, which alone is shown, once. Storages that have none such pass it over. */
   readonly seesBehind?: true | undefined;
   /** Of a folder of this machine: told what the names of a long listing take, about, in bytes, before they are taken into memory. What it throws ends the listing. */
   readonly beforeNames?: ((bytes: number) => void) | undefined;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
+import { inTime } from './in-time.ts';
 import { createLane, type Lane, readUntilLeft } from './lane.ts';
 import type { BeforePublish, CallOptions, Draft, PlaceOptions, StorageDriver } from './storage-driver.ts';
 
@@ -28,8 +29,6 @@ type Turns = Pick<Lane, 'run'>;
 
 /** How long to wait for a turn, in milliseconds. */
 const WAIT_MS = 30_000;
-/** Who may do what is asked for once more after so long, in milliseconds. */
-const LATE_MS = 2_000;
 
 /**
  * Keeps what a storage is asked at once within limits, each lane with callers by turns: downloads that stand still hold up neither
@@ -90,15 +89,6 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     readMany: readMany && ((files, options) => reads.run(options, () => readMany(files, options))),
     writeMany: writeMany && ((files, options) => writes.run(options, () => writeMany(files, options))),
   });
-}
-
-/** A change that comes to its turn late is made only if that is still wanted. */
-function inTime<Result>(options: CallOptions | undefined, change: () => Promise<Result>): () => Promise<Result> {
-  const cameAtMs = performance.now();
-  return async () => {
-    if (performance.now() - cameAtMs >= LATE_MS) await options?.afterWaiting?.();
-    return change();
-  };
 }
 
 const runChange = <Result>(turns: Turns, options: CallOptions | undefined, change: () => Promise<Result>): Promise<Result> =>

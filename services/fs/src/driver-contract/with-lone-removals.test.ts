@@ -356,6 +356,29 @@ describe('a folder that gets the name of a file that is being replaced', () => {
     expect(await written).toBe('IS_A_DIRECTORY');
   });
 
+  it.each<[string, (driver: Whole, options: { afterWaiting: () => Promise<void> }) => Promise<unknown>]>([
+    ['made', (driver, options) => driver.makeDirectory(at('/d/other/in'), options)],
+    ['made for a draft', (driver, options) => driver.openDraft(at('/d/other/in'), 'id', { create: true, ...options })],
+    ['moved', (driver, options) => driver.rename(at('/d'), at('/e'), { overwrite: false, isTree: true, ...options })],
+  ])('is asked for once more where it has waited for long: %s', async (_what, make) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { store, driver } = await openFreeing();
+    const { content, end } = held('new');
+    const written = driver.write(at('/d/other'), content, { overwrite: true, sizeBytes: 3 });
+    await turns();
+    const made = codeOf(make(driver, { afterWaiting: () => Promise.reject(new AppError('PERMISSION_DENIED', 'not any more')) }));
+    await turns();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await made).toBe('PERMISSION_DENIED');
+    end();
+    await written;
+    expect([await namesIn(store, at('/')), await namesIn(store, at('/d'))]).toEqual([
+      ['d', 'folder'],
+      ['file', 'other'],
+    ]);
+  });
+
   it('is waited for no longer than for a moment where its upload stands in line', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());

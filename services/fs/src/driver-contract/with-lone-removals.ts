@@ -2,8 +2,9 @@ import { AppError } from '@wharf/errors';
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
+import { inTime } from './in-time.ts';
 import { OwnPart } from './own-part.ts';
-import type { CallOptions, Draft, Entry, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, Draft, Entry, StorageDriver, WholeWrite } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 import { whileWanted } from './while-wanted.ts';
 
@@ -31,10 +32,11 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     run: () => Promise<Result>,
     kind?: NamedKind,
   ): Promise<Result> => {
+    const late = inTime(options, run);
     const { given, leave } = await names.enter(paths, options, kind);
     given();
     try {
-      return await run();
+      return await late();
     } finally {
       leave();
     }
@@ -78,13 +80,21 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
         if (onlyIf) return names.removing(path, since, run);
         return options.recursive ? run() : names.removingEmpty(path, run);
       }),
-    makeDirectory: makeDirectory && ((path, options) => names.making(path, options, () => makeDirectory(path, options))),
+    makeDirectory:
+      makeDirectory &&
+      ((path, options) =>
+        names.making(
+          path,
+          options,
+          inTime(options, () => makeDirectory(path, options)),
+        )),
     rename:
       rename &&
       ((from, to, options) => {
+        const late = inTime(options, () => rename(from, to, options));
         const run = async () => {
           await names.namedIn(from, options.signal);
-          return rename(from, to, options);
+          return late();
         };
         const alone = () => (options.overwrite && from !== to ? names.removingEmpty(to, run) : run());
         return naming([to], options, alone, options.isTree && 'folder');
@@ -93,23 +103,19 @@ export function withLoneRemovals(driver: StorageDriver, names = new LoneNames())
     openDraft:
       openDraft &&
       (async (file, id, options) => {
+        const late = inTime(options, () => openDraft(file, id, options));
         const made = options.create ? await names.begin(parentPath(file), options) : undefined;
         try {
-          return publishing(await openDraft(file, id, options), (published, publish) => naming([file], published, publish));
+          return publishing(await late(), (published, publish) => naming([file], published, publish));
         } finally {
           made?.();
         }
       }),
-    writeMany:
-      writeMany &&
-      ((files, options) =>
-        naming(
-          files.map(({ file }) => file),
-          options,
-          () => writeMany(files, options),
-        )),
+    writeMany: writeMany && ((files, options) => naming(pathsOf(files), options, () => writeMany(files, options))),
   });
 }
+
+const pathsOf = (files: readonly WholeWrite[]) => files.map(({ file }) => file);
 
 /**
  * For so long, in milliseconds, from when one of them came, a folder and a file wait for each other: who waits holds a turn of the storage, and a copy, an upload that

@@ -162,7 +162,7 @@ class AliasDriver implements StorageDriver {
       try {
         for await (const entry of driver.list(where.path, call)) {
           await pace.step();
-          if (seen.add(entry.name) || (options.seesBehind && entry.isDirectory)) yield entry;
+          if (seen.shows(entry, options)) yield entry;
         }
         isFound = true;
       } catch (error) {

@@ -111,7 +111,7 @@ class CryptDriver implements StorageDriver {
         throwIfAborted(options.signal);
         const shown = this.#shown(entry);
         if (shown === undefined || (!showsHidden && shown.name.startsWith('.'))) continue;
-        if (seen.add(shown.name) || (options.seesBehind && shown.isDirectory)) yield shown;
+        if (seen.shows(shown, options)) yield shown;
       }
     } catch (error) {
       throw await this.#asNotFolder(directory, error, options);

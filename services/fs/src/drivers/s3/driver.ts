@@ -11,10 +11,10 @@ import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { folderNamed } from '../../driver-contract/folder-named.ts';
 import { foldsCase } from '../../driver-contract/folding.ts';
+import { KeyLanes } from '../../driver-contract/key-lanes.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
-import { PathLocks } from '../../driver-contract/path-locks.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -97,11 +97,18 @@ interface Place {
   readonly key: string;
 }
 
-/** Objects get their keys one after the other, also by another storage of the same bucket. */
-const keysGiven = new PathLocks();
-/** So long, in milliseconds, one waits for another. */
+/** How the place of a new file is looked at. */
+interface Look {
+  /** The store itself refuses to replace a file. */
+  readonly isExclusive?: boolean;
+  /** One question more is little beside its content. */
+  readonly isLarge?: boolean;
+}
+
+/** So long, in milliseconds, one waits for another that gets the same key. */
 const PATIENCE_MS = 5_000;
-const busy = () => new AppError('OVERLOADED', 'another file is about to have this name, try again in a moment');
+/** Objects get their keys one after the other, also by another storage of the same bucket. */
+const keysGiven = new KeyLanes(PATIENCE_MS);
 
 /** A bucket, or what is below one prefix of its keys. Folders are what keys have in common, or are kept by an empty object. */
 export class S3Driver implements StorageDriver {
@@ -189,7 +196,7 @@ export class S3Driver implements StorageDriver {
     for await (const page of this.#client.pages({ prefix, delimiter: '/', ...options })) {
       isThere ||= !isEmpty(page);
       for (const entry of this.#entriesOf(page, prefix)) {
-        if (!seen.add(entry.name) && !(options.seesBehind && entry.isDirectory)) continue;
+        if (!seen.shows(entry, options)) continue;
         yield entry;
         this.#begin(options);
       }
@@ -409,6 +416,7 @@ export class S3Driver implements StorageDriver {
     const above = parentPath(to);
     const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
     if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
+    await options.afterWaiting?.();
     const taken = await this.#copyObject(fromKey, source, { path: to, key }, options);
     this.#known.made(this.#keys.keysAbove(to));
     return fileEntry(nameAt(to), await this.#client.headOfTaken(key, taken, options));
@@ -576,7 +584,7 @@ export class S3Driver implements StorageDriver {
     await draft.notePublishing(key, await this.#client.findHead(key, options), options);
     this.#lookAnew(path);
     const before = await this.#mayPublish(place, options);
-    const taken = { ...(await this.#copyObject(draft.wholeKey, whole, place, options)), before };
+    const taken = await this.#copyObject(draft.wholeKey, whole, place, options, before);
     this.#known.made(this.#keys.keysAbove(path));
     const entry = fileEntry(nameAt(path), await this.#client.headOfTaken(key, taken, options));
     await this.#takeBack(draft.remove());
@@ -588,25 +596,26 @@ export class S3Driver implements StorageDriver {
     yield* rangeContent(fileEntry(ROOT_NAME, body), body, options);
   }
 
-  /** Has the store copy an object, with what is noted on it. */
-  async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<Taken> {
+  /** Has the store copy an object, with what is noted on it. @param before what had the name, where that was asked */
+  async #copyObject(from: string, source: ObjectHead, place: Place, options: PublishOptions, before?: ObjectHead): Promise<Taken> {
+    const { key } = place;
     const isNew = !options.overwrite && this.traits.exclusiveCreate;
     if (source.sizeBytes <= this.#copies.wholeBytes) {
-      await options.afterWaiting?.();
-      try {
-        return await this.#naming(key, options, true, () => this.#client.copy(from, source, key, isNew, options));
-      } catch (error) {
-        // The source changed, or something has the name.
-        if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
-        throw storageError('ENTRY_EXISTS', error);
-      }
+      return this.#naming(place, options, {}, before, async () => {
+        try {
+          return await this.#client.copy(from, source, key, isNew, options);
+        } catch (error) {
+          // The source changed, or something has the name.
+          if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
+          throw storageError('ENTRY_EXISTS', error);
+        }
+      });
     }
     const upload = await this.#uploads.begin(key, { contentType: contentType(key), draftId: source.draftId }, options);
     try {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
-      await this.#checkPlace(path, key, options);
-      await options.afterWaiting?.();
-      return await exclusively(this.#naming(key, options, true, () => upload.complete(parts, { isNew }, options)));
+      const now = await this.#mayPublish(place, options);
+      return await this.#naming(place, options, {}, now, () => exclusively(upload.complete(parts, { isNew }, options)));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -614,38 +623,38 @@ export class S3Driver implements StorageDriver {
   }
 
   /**
-   * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts.
+   * Gives an object its key, one at a time in this process: some stores heed no condition of a copy, or of the end of an upload in parts. What they decide by
+   * themselves waits for no other such: a store may take minutes for it. What does not replace looks once more, right before; and what had to wait looks and asks
+   * anew. It has asked before: what that holds is never waited for under a key.
    *
-   * @param looks whether to look once more, right before, that nothing has the name that is not to be replaced
-   * @throws AppError ENTRY_EXISTS | OVERLOADED: another one gets it for long, as a copy may, and who waits has a turn of the storage; tasks wait on
+   * @param before what had the name at the last look
+   * @throws AppError as #checkPlace; OVERLOADED: another one gets it for long, as a copy may, and who waits has a turn of the storage; tasks wait on
    */
-  async #naming<Result>(key: string, options: PlaceOptions, looks: boolean, store: () => Promise<Result>): Promise<Result> {
-    const { overwrite, signal, caller, isPatient } = options;
+  #naming(
+    place: Place,
+    options: PublishOptions,
+    look: Look,
+    before: ObjectHead | undefined,
+    store: (before: ObjectHead | undefined) => Promise<Taken>,
+  ): Promise<Taken> {
+    const { key } = place;
     const { endpoint, bucket } = this.#settings;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    let isLate = false;
-    const giveUp = () => {
-      isLate = true;
-      reject(busy());
-    };
-    const timer = isPatient ? undefined : setTimeout(giveUp, PATIENCE_MS);
-    const named = keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, async () => {
-      clearTimeout(timer);
-      if (isLate) throw busy();
-      if (looks && !overwrite && (await this.#client.findHead(key, { signal, caller }))) throw storageError('ENTRY_EXISTS');
-      return this.#stored.storing(key, store);
+    const isDecided = look.isExclusive === true && this.#conditions.over;
+    return keysGiven.run(`${endpoint.href}\n${bucket}\n${key}`, options, isDecided, async (hasWaited) => {
+      const there = hasWaited ? await this.#mayPublish(place, options, look) : before;
+      const looks = !hasWaited && !options.overwrite && !look.isExclusive;
+      if (looks && (await this.#client.findHead(key, options))) throw storageError('ENTRY_EXISTS');
+      return this.#stored.storing(key, async () => ({ before: there, ...(await store(there)) }));
     });
-    return Promise.race([named, late]);
   }
 
   /**
    * The last look at the place, and the question: until nothing else has the name afterwards than before.
    *
-   * @param isExclusive the store itself refuses to replace a file. @param isLarge one question more is little beside its content
    * @returns what has the name, where that was asked
    * @throws AppError as #checkPlace
    */
-  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false, isLarge = false): Promise<ObjectHead | undefined> {
+  async #mayPublish({ path, key }: Place, options: PublishOptions, { isExclusive, isLarge }: Look = {}): Promise<ObjectHead | undefined> {
     const asksForFile = isLarge || options.beforePublish !== undefined || !(options.overwrite || isExclusive);
     let there = await this.#checkPlace(path, key, options, asksForFile);
     for (let isAnswered = !options.beforePublish; !isAnswered; ) {
@@ -662,29 +671,28 @@ export class S3Driver implements StorageDriver {
    * Gives an object its key. What replaces something says what that is, where it was looked at: so what a store carries out late, when whoever sent it is gone
    * and another one has gone on with the work, replaces nothing that was stored since. Where something else is there by then, who is still here looks and asks
    * again.
-   *
-   * @param isLarge as of #mayPublish
    */
   async #publish(place: Place, options: WriteOptions, isLarge: boolean, store: (condition: Condition) => Promise<Taken>): Promise<Taken> {
     const { exclusiveCreate } = this.traits;
-    const storing = (condition: Condition) => this.#naming(place.key, options, isLarge || !exclusiveCreate, () => store(condition));
-    let before = await this.#mayPublish(place, options, exclusiveCreate && !isLarge, isLarge);
-    if (!options.overwrite) return { ...(await exclusively(storing({ isNew: exclusiveCreate }))), before };
-    let isTold = isLarge || options.beforePublish !== undefined;
-    for (let refusals = 0; ; refusals += 1) {
-      const known = before ? this.#conditions.over : exclusiveCreate;
-      const isConditional = isTold && known && refusals < MAX_REFUSALS;
-      const condition = before ? { over: before.version } : { isNew: true };
-      try {
-        return { ...(await storing(isConditional ? condition : {})), before };
-      } catch (error) {
-        if (!isConditional || !mayBeOfCondition(error)) throw orExists(error);
-        const seen = before;
-        before = await this.#mayPublish(place, options, false, isLarge);
-        // As it was: it is not the condition that does not hold.
-        isTold = !isSame(seen, before);
+    const look = { isExclusive: exclusiveCreate && !isLarge, isLarge };
+    return this.#naming(place, options, look, await this.#mayPublish(place, options, look), async (there) => {
+      if (!options.overwrite) return exclusively(store({ isNew: exclusiveCreate }));
+      let [before, isTold] = [there, isLarge || options.beforePublish !== undefined];
+      for (let refusals = 0; ; refusals += 1) {
+        const known = before ? this.#conditions.over : exclusiveCreate;
+        const isConditional = isTold && known && refusals < MAX_REFUSALS;
+        const condition = before ? { over: before.version } : { isNew: true };
+        try {
+          return { ...(await store(isConditional ? condition : {})), before };
+        } catch (error) {
+          if (!isConditional || !mayBeOfCondition(error)) throw orExists(error);
+          const seen = before;
+          before = await this.#mayPublish(place, options, look);
+          // As it was: it is not the condition that does not hold.
+          isTold = !isSame(seen, before);
+        }
       }
-    }
+    });
   }
 
   async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<Taken> {

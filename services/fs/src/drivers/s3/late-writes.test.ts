@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { startHttpServer, waitFor } from '@wharf/harness';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { StorageDriver, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { s3Driver } from './index.ts';
 import { testEgress } from './testing/bucket.ts';
 
@@ -244,4 +245,81 @@ it('a folder behind a file of its name is listed for who looks for what is hidde
     return entries.filter(({ name }) => name === 'file').map(({ isDirectory }) => isDirectory);
   };
   expect([await list(), await list({ seesAll: true }), await list({ seesBehind: true })]).toEqual([[false], [false], [false, true]]);
+});
+
+describe('a key that another file gets just now', () => {
+  /** A store that is busy with a first file until it is told to go on; what is put later is taken at once. */
+  async function openBusy(odd: Odd = { knowsNoVersions: true }) {
+    const { promise: hold, resolve: go } = Promise.withResolvers<undefined>();
+    const store = await openStore({ ...odd, put: () => (store.asked.length === 1 ? hold : Promise.resolve(undefined)) });
+    const driver = await store.open();
+    const put = (text: string, options: Partial<WriteOptions> = {}) =>
+      driver.write(FILE, bytes(text), { overwrite: true, sizeBytes: text.length, ...options }).then(
+        () => 'stored',
+        (error: unknown) => AppError.from(error).code,
+      );
+    const first = put('first');
+    await waitFor('the first one', async () => store.asked.length === 1);
+    return { ...store, put, first, go: () => go(undefined) };
+  }
+
+  it('is waited for by others for five seconds, and by tasks as long as it takes, and is free after that', async () => {
+    const { objects, asked, put, first, go } = await openBusy();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [task, other] = [put('by a task', { isPatient: true }), put('other')];
+    let outcome: string | undefined;
+    void other.then((code) => {
+      outcome = code;
+    });
+    for (let tries = 0; outcome === undefined && tries < 20; tries += 1) {
+      await wait(50);
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    vi.useRealTimers();
+    expect(outcome).toBe('OVERLOADED');
+    expect(await Promise.race([task, setImmediate('waits')])).toBe('waits');
+    go();
+    await first;
+    expect([await task, objects.get('file'), asked.length]).toEqual(['stored', 'by a task', 2]);
+    expect([await put('later', { overwrite: false }), await put('later')]).toEqual(['ENTRY_EXISTS', 'stored']);
+  });
+
+  it('is waited for by nobody who has left, who stores nothing later', async () => {
+    const { objects, asked, put, first, go } = await openBusy();
+    const leaving = new AbortController();
+    const left = put('left', { isPatient: true, signal: leaving.signal });
+    const behind = put('behind', { isPatient: true });
+    await wait(100);
+    leaving.abort();
+    expect(await left).toBe('CANCELLED');
+    go();
+    await first;
+    expect([await behind, objects.get('file'), asked.length]).toEqual(['stored', 'behind', 2]);
+  });
+
+  it('is waited for by no small file where the store itself decides which one has it', async () => {
+    const { objects, put, first, go } = await openBusy({});
+    expect([await put('new', { overwrite: false }), await put('newer'), objects.get('file')]).toEqual(['stored', 'stored', 'newer']);
+    go();
+    await first;
+  });
+
+  it('is looked at, and asked for, once more by who has waited for it', async () => {
+    const { objects, put, first, go } = await openBusy({ heedsNone: true });
+    const refusal = new AppError('STALE_VERSION', 'the file was changed since');
+    const beforePublish = async () => {
+      if (objects.has('file')) throw refusal;
+    };
+    let isDisabled = false;
+    const afterWaiting = async () => {
+      if (isDisabled) throw new AppError('PERMISSION_DENIED', 'not any more');
+    };
+    const [conditional, disabled] = [put('conditional', { beforePublish }), put('disabled', { afterWaiting })];
+    await wait(100);
+    isDisabled = true;
+    go();
+    expect([await first, await conditional, await disabled]).toEqual(['stored', 'STALE_VERSION', 'PERMISSION_DENIED']);
+    expect(objects.get('file')).toBe('first');
+  });
 });

@@ -310,3 +310,19 @@ it.each<[string, object, readonly string[]]>([
   await remove(actor());
   expect(await memory.everything('/one')).toEqual([]);
 });
+
+it('a deep folder that several folders of an Alias have is looked through once', async () => {
+  const paths = [1, 2, 3].map((line) => `x:/m/${line}`).join('\n');
+  const memory = await openTree({
+    storages: [
+      { mount_path: '/m' },
+      { mount_path: '/a', driver: 'Alias', addition: JSON.stringify({ paths, write_conflict_policy: 'all' }) },
+    ],
+    drivers: [aliasDriver],
+    rules: [{ path: '/a', hide: '^secret', h_sub: true }],
+  });
+  const deep = Array.from({ length: 12 }, () => 'd').join('/');
+  for (const line of [1, 2, 3]) await memory.put(`/m/${line}/${deep}/file`);
+  await removeEntries(memory.operation(blind), { dir: '/a', names: ['d'] });
+  expect(await memory.everything('/m')).toEqual(['/m/1/', '/m/2/', '/m/3/']);
+});
