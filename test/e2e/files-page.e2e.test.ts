@@ -171,6 +171,19 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await show(`${folder.path}/links.md`);
     await page.getByRole('heading', { name: 'Links', exact: true }).waitFor();
     expect(await page.locator('.viewer-page :is(svg, map, area, label, [autoplay])').count()).toBe(0);
+    // A few hundred of the first in each other end a tab; of the others a browser counts what is before each of them.
+    const busy = {
+      marquee: '<marquee>'.repeat(300),
+      li: `<ol>${'<li value=5>x'.repeat(20_000)}`,
+      q: '<q>'.repeat(10_000),
+      bdo: '<bdo dir=rtl>א'.repeat(300),
+    };
+    for (const [name, text] of Object.entries(busy)) {
+      await writeFile(join(folder.disk, `${name}.md`), `# The ${name}\n\n${text}`);
+      await show(`${folder.path}/${name}.md`);
+      await page.getByRole('heading', { name: `The ${name}`, exact: true }).waitFor();
+      expect(await page.locator('.viewer-page :is(marquee, q, bdo, [value])').count()).toBe(0);
+    }
   });
 
   test('a picture and a document that never come to an end hold up nothing', { timeout: 60_000 }, async () => {

@@ -29,5 +29,5 @@ export { countClients, countConnections } from './tcp-connections.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
 export { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from './trace-receiver.ts';
 export { type WaitOptions, waitFor } from './wait-for.ts';
-export { type ApacheOptions, startApacheDav, startRcloneDav, type WebdavServer } from './webdav-server.ts';
+export { type ApacheOptions, startApacheDav, startRcloneDav, startRcloneSftp, type WebdavServer } from './webdav-server.ts';
 export { startServices, startStandalone, type Wharf, type WharfOptions } from './wharf.ts';

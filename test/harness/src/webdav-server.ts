@@ -67,20 +67,32 @@ export async function startApacheDav(options: ApacheOptions = {}): Promise<Webda
 }
 
 /** `rclone serve webdav` of a folder. */
-export async function startRcloneDav(): Promise<WebdavServer | Missing> {
+export const startRcloneDav = () => startRclone('webdav', '/dav', ['--baseurl', '/dav']);
+
+/** `rclone serve sftp` of a folder, with keys of its own. */
+export const startRcloneSftp = () => startRclone('sftp', '', []);
+
+async function startRclone(protocol: 'webdav' | 'sftp', path: string, more: readonly string[]): Promise<WebdavServer | Missing> {
   const program = await ensureCommand('rclone', 'rclone');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('rclone');
   const folder = join(dir.path, 'files');
   await mkdir(folder);
-  return serve(dir, folder, { isTls: false, path: '/dav' }, (port) =>
+  return serve(dir, folder, { isTls: false, path }, (port) =>
     startProcess({
       name: 'rclone',
       command: program.path,
       // What is put there by the side door is to be seen at once.
-      args: ['serve', 'webdav', folder, '--addr', `127.0.0.1:${port}`, '--baseurl', '/dav', '--dir-cache-time', '0s'],
-      env: { ...process.env, RCLONE_CONFIG: join(dir.path, 'rclone.conf'), RCLONE_USER: USERNAME, RCLONE_PASS: PASSWORD },
-      ready: { line: (line) => line.includes('Server started') || undefined },
+      args: ['serve', protocol, folder, '--addr', `127.0.0.1:${port}`, '--dir-cache-time', '0s', ...more],
+      env: {
+        ...process.env,
+        HOME: dir.path,
+        XDG_CACHE_HOME: dir.path,
+        RCLONE_CONFIG: join(dir.path, 'rclone.conf'),
+        RCLONE_USER: USERNAME,
+        RCLONE_PASS: PASSWORD,
+      },
+      ready: { line: (line) => /server started|server listening/i.test(line) || undefined },
     }),
   );
 }

@@ -47,6 +47,7 @@ import { readStretch, requireEmpty } from './file-content.ts';
 import { folderPages } from './folder-pages.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
 import { probeNames } from './probe-names.ts';
+import { keepsDrafts } from './probe-writes.ts';
 import { placeExclusively, placeFolderExclusively, publishFile, replace, requireReplaceable, respell } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import { RemoteFile, RemoteNames } from './remote-file.ts';
@@ -84,6 +85,7 @@ export class SftpDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly copy?: NonNullable<StorageDriver['copy']>;
   readonly space?: NonNullable<StorageDriver['space']>;
+  readonly openDraft?: NonNullable<StorageDriver['openDraft']>;
   readonly #root: RemoteRoot;
   readonly #calls: Calls;
   readonly #pool: SessionPool;
@@ -96,7 +98,7 @@ export class SftpDriver implements StorageDriver {
     { calls, pool }: Connections,
     root: RemoteRoot,
     temps: TempFiles,
-    server: Extensions & NameTraits,
+    server: Extensions & NameTraits & { readonly keepsDrafts: boolean },
     settings: SftpSettings,
   ) {
     this.#calls = calls;
@@ -113,8 +115,9 @@ export class SftpDriver implements StorageDriver {
       exclusiveCreate: server.hardlink || server.posixRename,
       copiesFolders: false,
       removesStepwise: true,
-      drafts: { order: 'any', readsBack: true },
+      ...(server.keepsDrafts && { drafts: { order: 'any', readsBack: true } as const }),
     };
+    if (server.keepsDrafts) this.openDraft = (path, id, options) => this.#openDraft(path, id, options);
     if (server.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
     if (server.statvfs) this.space = (options) => this.#space(options);
   }
@@ -142,7 +145,8 @@ export class SftpDriver implements StorageDriver {
           temps = files;
           const names = await probeNames(session, root.realPath, () => files.newPlace(MOUNT_ROOT));
           if (names.folds) root.guardSpelling((folder) => files.newPlace(folder));
-          const driver = new SftpDriver({ calls, pool }, root, files, { ...session.extensions, ...names }, settings);
+          const server = { ...session.extensions, ...names, keepsDrafts: await keepsDrafts(session, files.newPlace(MOUNT_ROOT)) };
+          const driver = new SftpDriver({ calls, pool }, root, files, server, settings);
           calls.track(driver.#sweepRoot());
           return driver;
         } finally {
@@ -233,7 +237,7 @@ export class SftpDriver implements StorageDriver {
     );
   }
 
-  async openDraft(path: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
+  async #openDraft(path: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
     checkUnreserved(path);
     if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
     const folder = parentPath(path);
@@ -261,8 +265,12 @@ export class SftpDriver implements StorageDriver {
     const draftPlace = {
       calls: this.#calls,
       open: () => open(0),
-      publish: async (file: RemoteFile, options: PublishOptions, call: Call) =>
-        this.#publish(file.session, place, path, await file.seal(timesOf(options.modifiedAt)), options, call),
+      publish: async (file: RemoteFile, options: PublishOptions, call: Call) => {
+        const attrs = await file.seal(timesOf(options.modifiedAt));
+        // Of an open file a server may say what it was told.
+        requireSize(attrs.sizeBytes, (await file.session.lstat(place)).sizeBytes);
+        return this.#publish(file.session, place, path, attrs, options, call);
+      },
       discard: () => this.#onNames({}, async (session) => void (await orAbsent(session.removeFile(place)))),
     };
     return new SftpDraft(draftPlace, opened);
@@ -416,9 +424,7 @@ export class SftpDriver implements StorageDriver {
     });
     try {
       const { sizeBytes, attrs } = await fill(file, replaced);
-      if (attrs.sizeBytes !== sizeBytes) {
-        throw storageError('CONTENT_CORRUPT', new Error(`${sizeBytes} bytes were written, the server has ${attrs.sizeBytes}`));
-      }
+      requireSize(sizeBytes, attrs.sizeBytes);
       return await this.#publish(file.session, place, path, attrs, options, call);
     } catch (error) {
       if (!(error instanceof Lost)) await this.#temps.discard(place);
@@ -706,4 +712,9 @@ function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
   if (modifiedAt === undefined) return {};
   const seconds = (ms: number) => Math.min(MAX_SECONDS, Math.max(0, Math.floor(ms / 1000)));
   return { atime: seconds(Date.now()), mtime: seconds(modifiedAt.getTime()) };
+}
+
+function requireSize(writtenBytes: number, storedBytes: number): void {
+  if (writtenBytes !== storedBytes)
+    throw storageError('CONTENT_CORRUPT', new Error(`${writtenBytes} bytes were written, the server has ${storedBytes}`));
 }
