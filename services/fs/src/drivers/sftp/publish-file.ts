@@ -88,7 +88,7 @@ export async function requireReplaceable(
 /** Puts a file or a folder in the place of what is there, or of nothing. @throws AppError by what is there */
 export async function replace(session: SftpSession, from: string, target: Target): Promise<void> {
   const { place: to, path, temps } = target;
-  const rename = () => (session.extensions.posixRename ? session.posixRename(from, to) : session.rename(from, to));
+  const rename = renaming(session, from, to);
   try {
     return await surely(session, from, target, rename);
   } catch (error) {
@@ -128,8 +128,14 @@ async function surely(
   early?.catch(() => undefined);
   await done;
   const [left, placed] = await (early ?? look());
-  if (left || placed === undefined) throw storageError('STORAGE_UNAVAILABLE', new Error('the server gave no name, and says that it did'));
+  if (left || placed === undefined) throw storageError('STORAGE_UNAVAILABLE', new NotDone('the server gave no name, and says that it did'));
 }
+
+class NotDone extends Error {}
+
+/** Replaces what has the name where the server can. */
+const renaming = (session: SftpSession, from: string, to: string) => () =>
+  session.extensions.posixRename ? session.posixRename(from, to) : session.rename(from, to);
 
 /** Gives something another spelling of its name, on a server that takes the two for one. */
 export async function respell(session: SftpSession, from: Target, to: string): Promise<void> {
@@ -154,6 +160,7 @@ export async function placeExclusively(session: SftpSession, from: string, targe
     if (hardlink) return await linkAndRemove(session, from, to);
     if (!posixRename) return await surely(session, from, target, () => session.rename(from, to));
   } catch (error) {
+    if (hardlink && error instanceof AppError && error.cause instanceof NotDone) return placeAfterLook(session, from, target);
     await explainTaken(session, from, to, error);
     if (!posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
   }
@@ -162,6 +169,12 @@ export async function placeExclusively(session: SftpSession, from: string, targe
     await temps.discard(to);
     throw error;
   });
+}
+
+/** For servers that say they make second names, and make none, as rclone's: it would empty, too, what has the name that is to be taken. */
+async function placeAfterLook(session: SftpSession, from: string, target: Target): Promise<void> {
+  if ((await orAbsent(session.lstat(target.place))) !== undefined) throw storageError('ENTRY_EXISTS');
+  await surely(session, from, target, renaming(session, from, target.place));
 }
 
 /** The same for a folder: the name is taken by an empty folder, which a rename may replace. @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION */
@@ -223,12 +236,13 @@ async function holderOf(session: SftpSession, place: string): Promise<Holder> {
   return {
     async hasName() {
       const mark = Math.max(0, before.accessedAt - randomInt(1, MAX_MARK));
+      // A server may say that it set it, and keep no such times.
       const isMarked =
         handle !== undefined &&
-        (await session.fsetstat(handle, { atime: mark, mtime: before.modifiedAt }).then(
-          () => true,
-          (error: unknown) => notAllowed(error) ?? false,
-        ));
+        (await session
+          .fsetstat(handle, { atime: mark, mtime: before.modifiedAt })
+          .then(async () => (await session.fstat(handle)).accessedAt === mark)
+          .catch((error: unknown) => notAllowed(error) ?? false));
       const now = await orAbsent(session.lstat(place));
       if (now === undefined) return false;
       if (isMarked) return now.accessedAt === mark;

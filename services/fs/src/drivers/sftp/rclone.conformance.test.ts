@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { isAvailable, isMissing, startRcloneSftp } from '@wharf/harness';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { at, collect, digest, pattern, put } from '../../driver-contract/conformance/driver-calls.ts';
+import { at, collect, digest, pattern, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { sftpDriver } from './index.ts';
 
@@ -24,5 +24,11 @@ describe.runIf(isAvailable('rclone', rclone))('on rclone serve sftp, which empti
     const content = pattern(1_000_001);
     expect(await put(driver, '/d/a.bin', content)).toMatchObject({ sizeBytes: content.byteLength });
     expect(digest(await collect(await driver.read(at('/d/a.bin'))))).toBe(digest(content));
+    await put(driver, '/d/b.bin', 'b', { overwrite: false });
+    await refuses('ENTRY_EXISTS', put(driver, '/d/b.bin', 'c', { overwrite: false }));
+    expect(await textOf(driver, '/d/b.bin')).toBe('b');
+    // It keeps no times of access, by which a file is known again, and says that it sets them.
+    await put(driver, '/d/a.bin', 'new', { beforePublish: async () => undefined });
+    expect(await textOf(driver, '/d/a.bin')).toBe('new');
   });
 });
