@@ -231,6 +231,8 @@ export class Asides {
       if (aside === undefined) return undefined;
       const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
       if (outcome === 'taken') await (isSpare(missed) ? this.#drop(missed) : this.#settle(folder, name, aside.path));
+      // Its folder could not be removed before, or was made late.
+      if (outcome === 'gone') await this.#removeHolder(aside);
       if (outcome !== 'gone') this.#missed.delete(this.#places.placeOf(folder, name));
       return outcome === 'taken' ? undefined : aside.path;
     } catch (error) {

@@ -8,7 +8,7 @@ import { newAsideName } from '../../driver-contract/temp-names.ts';
 import type { Place, WebdavClient } from './client.ts';
 import { isSame, type Resource } from './resources.ts';
 
-/** A way that gives up waiting for one of several servers asks another one, and the first may do late what it was asked: nothing that took so long has to be feared of others. */
+/** A proxy that waits in vain for one of several servers asks another one, and the first may do it late. What took less time was asked of one. */
 const SLOW_STEP_MS = 2_000;
 /** So long the place of what stepped aside stays taken then. */
 const LINGERING_MS = 5 * 60 * 1000;
