@@ -15,13 +15,14 @@ const HOUR_MS = 60 * 60 * 1000;
 const LONG = '長'.repeat(80);
 
 /** A server that renames to free names alone, and can be away or refuse. */
-function startServer() {
+function startServer({ alwaysInFolder = false } = {}) {
   const calls = new Calls();
   const files = new Map<string, string>();
   const folders = new Set<string>();
   const told: string[] = [];
   const server = {
     isAway: false,
+    keepsFolders: false,
     refusal: undefined as Error | undefined,
     hidden: undefined as string | undefined,
     beforeRemoval: async () => {},
@@ -54,6 +55,8 @@ function startServer() {
           await server.beforeRemoval();
           reached();
           files.delete(place);
+          if (!folders.delete(place)) return;
+          for (const file of [...files.keys()]) if (file.startsWith(`${place}/`)) files.delete(file);
         },
         isRefusal: (error) => error instanceof Error && error.message === 'refused',
         async isThere(place) {
@@ -65,9 +68,10 @@ function startServer() {
         move,
         alone: (_path, work) => work(),
         folders: {
+          ...(alwaysInFolder && { always: true as const }),
           make: async (place) => void folders.add(place),
           async remove(place) {
-            if ([...files.keys()].some((file) => file.startsWith(`${place}/`))) throw new Error('refused');
+            if (server.keepsFolders || [...files.keys()].some((file) => file.startsWith(`${place}/`))) throw new Error('refused');
             folders.delete(place);
           },
           async *namesIn(place) {
@@ -176,6 +180,44 @@ describe('what stepped aside', () => {
     world.folders.add(`/${newAsideName(ENDED, LONG, Date.now()).name}`);
     expect(await world.list(world.open())).toEqual([]);
     expect([...world.folders]).toEqual([]);
+  });
+
+  it('leaves no folder behind that could not be removed at once', async () => {
+    const { open, files, folders, list, server } = startServer({ alwaysInFolder: true });
+    const temps = open();
+    files.set('/file', 'old');
+    const refusal = new Error('refused');
+    const work = async () => {
+      server.keepsFolders = true;
+      throw refusal;
+    };
+    await expect(temps.asides.stepAside(mpath('/file'), work, { source: '/.wharf-new' })).rejects.toBe(refusal);
+    expect([...folders]).toHaveLength(1);
+    server.keepsFolders = false;
+    await list(temps);
+    expect([[...files], [...folders]]).toEqual([[['/file', 'old']], []]);
+  });
+
+  it('lies in a folder where the server wants it so, which goes with it, after a while where it is to linger', async () => {
+    const { open, files, folders, move, list, calls } = startServer({ alwaysInFolder: true });
+    const temps = open();
+    const replace = (lingerMs: number) => {
+      files.set('/file', 'old').set('/.wharf-new', 'new');
+      const work = async (aside: string) => {
+        expect(dirname(aside)).not.toBe('/');
+        await move('/file', aside);
+        await move('/.wharf-new', '/file');
+      };
+      return temps.asides.stepAside(mpath('/file'), work, { source: '/.wharf-new', lingerMs: () => lingerMs });
+    };
+    await replace(0);
+    expect([[...files], [...folders]]).toEqual([[['/file', 'new']], []]);
+    await replace(60_000);
+    expect([...files.values()].sort()).toEqual(['new', 'old']);
+    expect(await list(temps)).toEqual([]);
+    expect([...folders]).toHaveLength(1);
+    await calls.close();
+    expect([[...files], [...folders]]).toEqual([[['/file', 'new']], []]);
   });
 });
 

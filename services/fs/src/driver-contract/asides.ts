@@ -40,6 +40,8 @@ export interface AsidePlaces {
   alone<Result>(path: MountPath, work: () => Promise<Result>): Promise<Result>;
   /** Folders of ours for names that are too long to be a part of another. Absent: nothing ever steps aside there. */
   readonly folders?: {
+    /** Whatever steps aside lies in one: once that is gone, nothing that the server carries out late finds its way there. */
+    readonly always?: true;
     make(place: string): Promise<void>;
     /** An empty one. */
     remove(place: string): Promise<void>;
@@ -73,6 +75,8 @@ interface SteppingAside {
   readonly source?: string;
   /** Removes what still lies aside, over a connection that the caller holds. Absent: over another one. */
   readonly remove?: (place: string) => Promise<void>;
+  /** So long, in milliseconds, what stepped aside stays in its place, behind the call. Asked when something else has its name. */
+  readonly lingerMs?: () => number;
 }
 
 type Outcome = 'back' | 'taken' | 'gone';
@@ -125,14 +129,20 @@ export class Asides {
   async stepAside(
     path: MountPath,
     work: (place: string) => Promise<void>,
-    { isRespelled = false, source, remove }: SteppingAside = {},
+    { isRespelled = false, source, remove, lingerMs = () => 0 }: SteppingAside = {},
   ): Promise<void> {
     const aside = { ...this.#newAside(path), isRespelled, source };
     usedNames.add(aside.name);
     try {
       await this.#whileAside(aside, work);
+      const lingersMs = lingerMs();
       if (isRespelled) await this.#removeHolder(aside);
-      else await this.#drop(aside, remove);
+      else if (lingersMs === 0) await this.#drop(aside, remove);
+      else {
+        spentNames.set(aside.name, true);
+        const lingering = wait(lingersMs, undefined, { signal: this.#calls.closing }).catch(() => undefined);
+        this.#calls.track(lingering.then(() => this.#drop(aside, remove)));
+      }
     } finally {
       usedNames.delete(aside.name);
     }
@@ -221,6 +231,8 @@ export class Asides {
       if (aside === undefined) return undefined;
       const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
       if (outcome === 'taken') await (isSpare(missed) ? this.#drop(missed) : this.#settle(folder, name, aside.path));
+      // Its folder could not be removed before, or was made late.
+      if (outcome === 'gone') await this.#removeHolder(aside);
       if (outcome !== 'gone') this.#missed.delete(this.#places.placeOf(folder, name));
       return outcome === 'taken' ? undefined : aside.path;
     } catch (error) {
@@ -283,9 +295,10 @@ export class Asides {
   }
 
   async #drop(aside: Aside, remove?: (place: string) => Promise<void>): Promise<void> {
-    const isGone = await this.#remove(aside.place, remove);
+    const holder = this.#places.folders?.always && aside.holder;
+    const isGone = await this.#remove(holder ?? aside.place, remove);
     if (!isGone && aside.name !== undefined) spentNames.set(aside.name, true);
-    await this.#removeHolder(aside);
+    if (holder === undefined) await this.#removeHolder(aside);
   }
 
   #miss(aside: Aside): void {
@@ -308,7 +321,7 @@ export class Asides {
 
   #newAside(path: MountPath) {
     const [folder, name] = [parentPath(path), nameAt(path)];
-    const aside = newAsideName(this.#owner, name, Date.now());
+    const aside = newAsideName(this.#owner, this.#places.folders?.always ? undefined : name, Date.now());
     const outer = this.#places.placeOf(folder, aside.name);
     if (!aside.isFolder) return { name: aside.name, place: outer, holder: undefined, path };
     return { name: aside.name, place: childPlace(outer, name), holder: outer, path };

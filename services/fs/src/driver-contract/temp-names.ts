@@ -41,12 +41,14 @@ export function draftNames(id: string): { inArea: string; beside: string } {
 /** A name of ours for what steps aside. */
 interface AsideName {
   readonly name: string;
-  /** It is a folder, and what stepped aside lies in it under its own name: that is too long to be a part of another. */
+  /** It is a folder, and what stepped aside lies in it under its own name: that is too long to be a part of another, or the server wants it so. */
   readonly isFolder: boolean;
 }
 
-export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): AsideName {
+/** @param of undefined: it shall be a folder */
+export function newAsideName(owner: ProcessOwner, of: string | undefined, nowMs: number): AsideName {
   const short = `${BESIDE_PREFIX}aside-${inHex(nowMs)}-${newOwnedName(owner)}`;
+  if (of === undefined) return { name: short, isFolder: true };
   const long = `${short}-${of}`;
   return Buffer.byteLength(long) <= MAX_ASIDE_BYTES ? { name: long, isFolder: false } : { name: short, isFolder: true };
 }

@@ -47,6 +47,11 @@ export interface NewFile extends Pick<WriteOptions, 'sizeBytes' | 'modifiedAt'> 
   readonly expectedHashes?: Hashes | undefined;
 }
 
+interface PlaceCall extends CallOptions {
+  /** Some servers look only then whether there is anything to move, before they remove what it is to replace. */
+  readonly ifThere?: boolean;
+}
+
 /** A request to an address of the server. */
 export interface Ask extends Pick<GuardedRequest, 'isBulk' | 'headersTimeoutMs' | 'signal'> {
   readonly method: string;
@@ -188,12 +193,20 @@ export class WebdavClient {
     await this.#change({ method: 'DELETE', url: this.urlOf(place, isFolder), signal });
   }
 
-  /** @throws AppError STALE_VERSION: without `overwrite`, something has the name */
-  async place(how: 'MOVE' | 'COPY', from: Place, to: Place, isFolder: boolean, overwrite: boolean, { signal }: CallOptions): Promise<void> {
+  /** @throws AppError STALE_VERSION: without `overwrite`, something has the name; with `ifThere`, nothing is at `from` */
+  async place(
+    how: 'MOVE' | 'COPY',
+    from: Place,
+    to: Place,
+    isFolder: boolean,
+    overwrite: boolean,
+    { signal, ifThere = false }: PlaceCall,
+  ): Promise<void> {
     const headers = {
       Destination: this.urlOf(to, isFolder).href,
       Overwrite: overwrite ? 'T' : 'F',
       Depth: isFolder ? 'infinity' : undefined,
+      'If-Match': ifThere ? '*' : undefined,
     };
     await this.#change({ method: how, url: this.urlOf(from, isFolder), headers, signal });
   }

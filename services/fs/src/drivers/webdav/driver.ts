@@ -32,9 +32,10 @@ import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
 import { type Place, type Quota, WebdavClient } from './client.ts';
 import type { WebdavSettings } from './config.ts';
 import { type Previews, previewsOf } from './previews.ts';
-import { probeServer, type ServerTraits } from './probe-server.ts';
+import { probeServer, type Replacing, type ServerTraits } from './probe-server.ts';
 import { removeOnce, removeSurely } from './remove-surely.ts';
-import type { Resource } from './resources.ts';
+import { asideFolders, moveToFree, replaceAside, wasReplaced } from './replace.ts';
+import { isSame, type Resource } from './resources.ts';
 
 /** So often the name may be given to something else between a question and its answer, or a look and a move. */
 const MAX_TRIES = 100;
@@ -71,12 +72,14 @@ export class WebdavDriver implements StorageDriver {
   readonly #temps: TempFiles;
   readonly #locks: PathLocks;
   readonly #chunked: ChunkedUploads | undefined;
+  readonly #replacing: Replacing;
   readonly #seen = createSeenFolders<MountPath>();
 
   private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server, locks: PathLocks) {
     const { quota, chunked, previews } = server;
     this.#client = client;
     this.#chunked = chunked;
+    this.#replacing = server.replacing;
     this.#calls = calls;
     this.#temps = temps;
     this.#locks = locks;
@@ -106,8 +109,9 @@ export class WebdavDriver implements StorageDriver {
         remove: (place) => removeSurely(client, place, calls),
         isRefusal: (error) => !isAway(error),
         isThere: async (place) => (await client.find(place, {})) !== undefined,
-        move: async (from, to) => client.place('MOVE', from, to, (await client.find(from, {}))?.isFolder ?? false, false, {}),
+        move: async (from, to) => moveToFree(client, from, to, (await client.find(from, {}))?.isFolder ?? false),
         alone: (path, work) => locks.run(path, work),
+        folders: asideFolders(client),
         warn,
       },
       calls,
@@ -142,12 +146,14 @@ export class WebdavDriver implements StorageDriver {
     checkReachable(directory);
     const until = this.#calls.until(signal);
     using listed = new NameSet();
+    const left = this.#temps.asides.gather(directory);
     try {
       for await (const { name, resource } of this.#client.list(directory, { signal: until })) {
         throwIfAborted(until);
         if (name === undefined && !resource.isFolder) throw storageError('NOT_A_DIRECTORY');
         if (name === undefined || !isEntryName(name)) continue;
         if (isReservedName(name)) {
+          left.add(name);
           this.#temps.sweep(directory, name, resource.modifiedAt.getTime(), (place) => removeOnce(this.#client, place));
           continue;
         }
@@ -162,6 +168,8 @@ export class WebdavDriver implements StorageDriver {
       if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
       throw there.isFolder ? error : storageError('NOT_A_DIRECTORY', error);
     }
+    const isListed = (name: EntryName) => !listed.add(name);
+    yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal: until }), until);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -259,7 +267,7 @@ export class WebdavDriver implements StorageDriver {
         const there = await this.#client.find(to, call);
         if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
         if (there !== undefined) await this.#checkReplaceable(source, to, there, call);
-        await this.#move(from, to, source.isFolder, there !== undefined, call);
+        await this.#move(from, to, source, there, call);
         this.#seen.clear();
         return toEntry(nameAt(to), await findRenamed(source, from, to, (path) => this.#client.find(path, {})));
       }),
@@ -361,6 +369,10 @@ export class WebdavDriver implements StorageDriver {
     call: Call,
   ): Promise<Resource | undefined> {
     const begunAtMs = Date.now();
+    // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
+    const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) => kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;
+    const isOurs = (found: Resource | undefined): found is Resource =>
+      !isFolder && found?.isFolder === false && found.sizeBytes !== undefined && found.sizeBytes === sizeBytes && !isOld(found);
     // A name is taken for free until the server says that it is not.
     let there = beforePublish ? await this.#client.find(path, call) : undefined;
     let isAnswered = beforePublish === undefined;
@@ -377,19 +389,18 @@ export class WebdavDriver implements StorageDriver {
       }
       if (there !== undefined && !isLookedAt) {
         // Nothing takes the place of a file but what is whole.
-        checkKept(await this.#client.find(place, call), sizeBytes);
+        const kept = await this.#client.find(place, call);
+        if (kept === undefined && this.#replacing === 'step-aside') throw storageError('ENTRY_NOT_FOUND');
+        checkKept(kept, sizeBytes);
         isLookedAt = true;
       }
       try {
         // Of those of this process one comes after the other: some servers look first and move then.
         return await this.#locks.run(path, async () => {
           const before = there;
-          await this.#move(place, path, isFolder, before !== undefined, call);
+          await this.#move(place, path, { isFolder, sizeBytes }, before, call);
           // While the next one replaces it, there may be nothing for a moment.
           const find = () => this.#client.find(path, {});
-          // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
-          const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) =>
-            kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;
           const isBefore = (found: Resource) => (before ? isSame(before, found) : isOld(found));
           return findReplaced(isBefore, find, async () => (await this.#client.find(place, {})) !== undefined);
         });
@@ -399,6 +410,9 @@ export class WebdavDriver implements StorageDriver {
         // Apache has another word than 412 for a folder.
         // What had the name may be gone for a moment, while the next one replaces it.
         const isTaken = AppError.is(error, 'STALE_VERSION');
+        // What was sent twice on the way finds its own file there. A server that was not tried may not show what is not there to be moved.
+        const isGone = AppError.is(error, 'ENTRY_NOT_FOUND') || (isTaken && this.#replacing !== 'plain');
+        if (isGone && isOurs(now) && (await this.#client.find(place, {})) === undefined) return now;
         if (!isTaken && (now === undefined ? there === undefined : !now.isFolder)) throw error;
         isAnswered = beforePublish === undefined || isSame(there, now);
         there = now;
@@ -408,20 +422,27 @@ export class WebdavDriver implements StorageDriver {
   }
 
   /**
-   * One step for the server; from here on the caller does not end the call. Where nobody says how it went, a look does. A server that replaces may remove
+   * One step for most servers; from here on the caller does not end the call. Where nobody says how it went, a look does. A server that replaces may remove
    * first: where it came no further, the rest is done, so that no name is lost.
    *
-   * @throws AppError STALE_VERSION: without `overwrite`, something has the name; Lost
+   * @param before what is replaced; undefined: the name is to be free @throws AppError STALE_VERSION: it is not; Lost
    */
-  async #move(from: Place, to: MountPath, isFolder: boolean, overwrite: boolean, call: Call): Promise<void> {
+  async #move(from: Place, to: MountPath, moved: Filled, before: Resource | undefined, call: Call): Promise<void> {
+    const { isFolder } = moved;
+    const overwrite = before !== undefined;
     await call.commit();
+    if (overwrite && this.#replacing === 'step-aside') return replaceAside(this.#client, this.#temps.asides, from, to, isFolder, before);
     try {
-      await this.#client.place('MOVE', from, to, isFolder, overwrite, {});
+      await this.#client.place('MOVE', from, to, isFolder, overwrite, { ifThere: overwrite && this.#replacing === 'if-there' });
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!isAway(error) && !overwrite) throw error;
       const [source, target] = await Promise.all([this.#client.find(from, {}), this.#client.find(to, {})]).catch(() => {
-        throw overwrite ? new Lost(error) : error;
+        throw overwrite && isAway(error) ? new Lost(error) : error;
       });
+      if (!isAway(error)) {
+        if (source === undefined && wasReplaced(before, moved, target)) return;
+        throw error;
+      }
       if (source === undefined && target !== undefined) return;
       if (source === undefined || target !== undefined) throw error;
       await this.#client.place('MOVE', from, to, isFolder, false, {}).catch((failure: unknown) => {
@@ -487,15 +508,6 @@ function checkKept(kept: Pick<Resource, 'sizeBytes'> | undefined, sentBytes: num
 /** What a copy has to have, in bytes: its source may have grown since it was looked at. */
 function longer(copied: Pick<Resource, 'sizeBytes'> | undefined, source: Resource): number | undefined {
   return source.sizeBytes === undefined ? copied?.sizeBytes : Math.max(source.sizeBytes, copied?.sizeBytes ?? 0);
-}
-
-function isSame(one: Resource | undefined, other: Resource | undefined): boolean {
-  return (
-    one?.isFolder === other?.isFolder &&
-    one?.version === other?.version &&
-    one?.sizeBytes === other?.sizeBytes &&
-    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
-  );
 }
 
 function toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, version, hashes, hasPreview }: Resource): Entry {

@@ -11,7 +11,16 @@ export interface ServerTraits {
   readonly keepsDates: boolean;
   /** It takes a content of which nobody has said the size. */
   readonly takesUnknownSizes: boolean;
+  readonly replacing: Replacing;
 }
+
+/**
+ * How something takes the place of what has a name, so that a MOVE that is carried out late or twice, when nothing is left to move, takes nothing away:
+ * `plain`: by a MOVE that replaces. The server looks first what there is to move, or could not be tried
+ * `if-there`: by the same with `If-Match: *`, without which the server removes what has the name before it looks
+ * `step-aside`: that gives up its name before, as the server removes it first whatever it is told
+ */
+export type Replacing = 'plain' | 'if-there' | 'step-aside';
 
 /** Of a folder that cannot be written to, so many entries are asked for in other spellings. */
 const MAX_LOOKED_AT = 8;
@@ -26,7 +35,7 @@ const ODD_DATE = new Date('2001-02-03T04:05:06Z');
 export async function probeServer(client: WebdavClient, folder: Place, options: CallOptions): Promise<ServerTraits> {
   if (!(await canMake(client, folder, options))) {
     if (await foldsNames(client, options)) throw foldsCase();
-    return { keepsDates: false, takesUnknownSizes: true };
+    return { keepsDates: false, takesUnknownSizes: true, replacing: 'plain' };
   }
   try {
     const names = await triedTraits(async (name, other) => {
@@ -45,7 +54,8 @@ export async function probeServer(client: WebdavClient, folder: Place, options: 
         'the server replaces files that it was asked to leave (Overwrite: F): it is not safe to use',
       );
     }
-    return { keepsDates: isKept, takesUnknownSizes: sent !== undefined };
+    const replacing = await triedReplacing(client, folder, options);
+    return { keepsDates: isKept, takesUnknownSizes: sent !== undefined, replacing };
   } finally {
     await client.delete(folder, true, {}).catch(() => undefined);
   }
@@ -99,6 +109,22 @@ async function refusesToReplace(client: WebdavClient, from: Place, to: Place, op
     if (AppError.is(error, 'STALE_VERSION')) return true;
     throw error;
   }
+}
+
+/** @param folder has the files `a` and `b` */
+async function triedReplacing(client: WebdavClient, folder: Place, options: CallOptions): Promise<Replacing> {
+  const [file, other] = [`${folder}/a`, `${folder}/b`];
+  /** @returns whether something has the name of what was to be replaced */
+  const stays = async (from: Place, ifThere: boolean) => {
+    await client.place('MOVE', from, other, false, true, { ...options, ifThere }).catch(() => throwIfAborted(options.signal));
+    return (await client.find(other, options)) !== undefined;
+  };
+  // Of a server that does not show what is called so nothing is known.
+  if ((await client.find(other, options)) === undefined || (await stays(`${folder}/missing`, false))) return 'plain';
+  await triedWrite(client, other, 1, options);
+  if (!(await stays(`${folder}/missing`, true))) return 'step-aside';
+  const isMoved = (await stays(file, true)) && (await client.find(file, options)) === undefined;
+  return isMoved ? 'if-there' : 'step-aside';
 }
 
 /** Nothing is kept of what is listed: a server may list without an end. */

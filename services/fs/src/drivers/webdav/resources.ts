@@ -98,6 +98,16 @@ export function segmentsOf(href: string): readonly string[] | undefined {
   }
 }
 
+/** Whether two looks found the same, as far as the server tells. */
+export function isSame(one: Resource | undefined, other: Resource | undefined): boolean {
+  return (
+    one?.isFolder === other?.isFolder &&
+    one?.version === other?.version &&
+    one?.sizeBytes === other?.sizeBytes &&
+    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
+  );
+}
+
 function statusOf(line: string | undefined): number | undefined {
   const match = /^\s*HTTP\/[\d.]+\s+(\d{3})\b/.exec(line ?? '');
   return match ? Number(match[1]) : undefined;
