@@ -626,6 +626,38 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ]);
   });
 
+  it.each<[string, (driver: Awaited<ReturnType<typeof openFtp>>) => Promise<unknown>, string]>([
+    ['is looked at', (driver) => driver.stat(mpath('/old')), 'done'],
+    ['is stored where nothing is', (driver) => driver.write(mpath('/old'), bytesOf('n'), { overwrite: false }), 'ENTRY_EXISTS'],
+    ['is copied', (driver) => driver.read(mpath('/old')).then((content) => content[Symbol.asyncIterator]().return?.()), 'done'],
+    ['is moved', (driver) => driver.rename(mpath('/old'), mpath('/other'), { overwrite: false }), 'done'],
+    ['gets a folder', (driver) => driver.makeDirectory(mpath('/old')), 'ENTRY_EXISTS'],
+    ['is removed', (driver) => driver.remove(mpath('/old'), { recursive: false }), 'done'],
+  ])('that moves a file aside late has what is there by then by its name before it %s', async (what, call, outcome) => {
+    const files = new Map([
+      ['/root/old', 'old content'],
+      ['/root/file', 'new content'],
+    ]);
+    let aside = '';
+    const server = await startHostile({
+      reply: keeping(files),
+      cuts(verb, place) {
+        const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
+        if (isFirst) aside = place;
+        return isFirst;
+      },
+    });
+    const driver = await openFtp(itemsOf(server));
+    const replacing = driver.rename(mpath('/file'), mpath('/old'), { overwrite: true });
+    expect((await refusalOf(replacing))[0]).toBe('STORAGE_UNAVAILABLE');
+    files.set(aside, 'newer content').delete('/root/old');
+    expect(await codeOf(call(driver))).toBe(outcome);
+    expect([files.get(aside), files.get('/root/old') ?? files.get('/root/other')]).toEqual([
+      undefined,
+      what === 'is removed' ? undefined : 'newer content',
+    ]);
+  });
+
   it.each([
     ['the first time', 1],
     ['once the old file has stepped aside', 2],
