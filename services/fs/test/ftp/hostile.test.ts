@@ -13,6 +13,7 @@ import { plainContext } from '../../src/driver-contract/open-context.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { whileOpen } from '../../src/driver-contract/while-open.ts';
 import { withLimits } from '../../src/driver-contract/with-limits.ts';
+import { withPresentRoot } from '../../src/driver-contract/with-present-root.ts';
 import { ftpConfigSchema } from '../../src/drivers/ftp/config.ts';
 import { FtpDriver } from '../../src/drivers/ftp/driver.ts';
 import { ftpDriver } from '../../src/drivers/ftp/index.ts';
@@ -493,6 +494,22 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     const [one, other] = [await openFtp(server), await openFtp(server)];
     for (const driver of [one, other, one, one, other]) expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
   });
+
+  it.each(['cdir', 'pdir'])(
+    'that calls its root %s has that there, and what is not there is not found where it was to be removed',
+    async (type) => {
+      const server = await startHostile({
+        reply(verb, place) {
+          if (verb === 'MLST') return place === '/root' ? `250-it is\r\n type=${type};modify=20210304050607; /\r\n250 End` : '550 no';
+          return verb === 'DELE' ? '550 no' : undefined;
+        },
+      });
+      const driver = withPresentRoot(await openFtp(itemsOf(server)));
+      expect(await driver.stat(mpath('/'))).toMatchObject({ isDirectory: true });
+      expect(await codeOf(driver.remove?.(mpath('/none'), { recursive: false }) ?? Promise.resolve())).toBe('ENTRY_NOT_FOUND');
+      expect(await driver.beginRemoval?.([mpath('/none')])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+    },
+  );
 
   it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {
     const driver = await openFtp(itemsOf(await startNarrow()));
