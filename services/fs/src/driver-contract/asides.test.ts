@@ -47,7 +47,7 @@ function startServer({ alwaysInFolder = false } = {}) {
     files.delete(from);
     files.set(to, content);
   };
-  const open = () =>
+  const open = (again: readonly number[] = []) =>
     new TempFiles(
       {
         placeOf: (folder, name) => (folder === '/' ? `/${name}` : `${folder}/${name}`),
@@ -82,7 +82,7 @@ function startServer({ alwaysInFolder = false } = {}) {
         warn: (error) => told.push(String(error)),
       },
       calls,
-      [1, 1, 1],
+      { back: [1, 1, 1], again },
     );
   /** What a listing brings back. */
   const list = async (temps: TempFiles, folder = '/') => {
@@ -307,6 +307,57 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
       expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
     },
   );
+
+  /** The server is told to move the old file aside, says nothing of it, and does so once something newer is there. */
+  const stepAsideLate = async (world: ReturnType<typeof startServer>, temps: TempFiles) => {
+    let place = '';
+    const replacing = stepAside(temps, async (aside) => {
+      place = aside;
+      throw new Error('lost');
+    });
+    await expect(replacing).rejects.toThrow('lost');
+    world.files.delete('/.wharf-new');
+    world.files.set(path, 'newer');
+    await world.move(path, place);
+  };
+
+  it('whose old file steps aside late, when it was told as failed, has what was there by then back by itself', async () => {
+    const world = start();
+    await stepAsideLate(world, world.open([1, 1, 1]));
+    await vi.waitFor(() => expect(world.files.get(path)).toBe('newer'));
+    expect([[...world.files], [...world.folders], world.told]).toEqual([[[path, 'newer']], [], []]);
+  });
+
+  it.each(['it', 'something in it'])('whose old file steps aside late has it back before %s is looked at', async (what) => {
+    const world = start();
+    const temps = world.open();
+    await stepAsideLate(world, temps);
+    await temps.asides.bringMissed(mpath('/another'));
+    expect(world.files.has(path)).toBe(false);
+    await temps.asides.bringMissed(mpath(what === 'it' ? path : `${path}/inside`));
+    expect([[...world.files], [...world.folders], world.told]).toEqual([[[path, 'newer']], [], []]);
+  });
+
+  it('whose old file steps aside late keeps it, which is said, where its name is taken at once', async () => {
+    const world = start();
+    const temps = world.open();
+    await stepAsideLate(world, temps);
+    world.files.set(path, "somebody's");
+    await temps.asides.bringMissed(mpath(path));
+    expect([...world.files.values()].sort()).toEqual(['newer', "somebody's"]);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it('whose old file does not come back is looked for no longer once its storage is closed', async () => {
+    const world = start();
+    const replacing = stepAside(world.open([60_000]), () => Promise.reject(new Error('lost')));
+    await expect(replacing).rejects.toThrow('lost');
+    await world.calls.close();
+    expect([...world.files]).toEqual([
+      [path, 'old'],
+      ['/.wharf-new', 'new'],
+    ]);
+  });
 
   it('whose way back fails once leaves alone what was stored by its name since', async () => {
     const world = start();

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { ProcessOwner } from '@wharf/owned-names';
 import { createGate, ownText } from '@wharf/pace';
-import { childPath, type EntryName, isEntryName, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { childPath, type EntryName, isEntryName, isWithin, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { Calls } from './calls.ts';
 import { createKeptPlaces, hasRoom } from './kept-places.ts';
 import { childPlace, isOneName } from './remote-places.ts';
@@ -10,8 +10,16 @@ import type { Entry } from './storage-driver.ts';
 import { Lost } from './storage-error.ts';
 import { isReservedName, newAsideName, readAsideName, type SaidAside, settledName } from './temp-names.ts';
 
-/** So long what stepped aside is tried to be brought back, where its server is away: together 16 s. */
-const BACK_AFTER_MS: readonly number[] = [250, 500, 1_000, 2_000, 4_000, 8_000];
+/** When it is looked for again, in milliseconds after the last time. */
+export interface AsidePauses {
+  /** What stepped aside, while its server is away. */
+  readonly back: readonly number[];
+  /** What was not seen to step aside: a server may do late what it was told before a connection broke. */
+  readonly again: readonly number[];
+}
+
+/** Together 16 seconds, and five minutes. */
+const PAUSES: AsidePauses = { back: [250, 500, 1_000, 2_000, 4_000, 8_000], again: [1_000, 3_000, 6_000, 20_000, 60_000, 210_000] };
 /** Nobody has something aside for longer, but where its process has ended: whether one of another host or container has cannot be seen otherwise. */
 const MAX_ASIDE_MS = 10 * 60 * 1000;
 const PARALLEL = 4;
@@ -79,6 +87,11 @@ interface SteppingAside {
   readonly lingerMs?: () => number;
 }
 
+interface Missed extends Aside {
+  /** By the clock of `performance`. */
+  readonly sinceMs: number;
+}
+
 type Outcome = 'back' | 'taken' | 'gone';
 
 /**
@@ -89,30 +102,30 @@ export class Asides {
   readonly #places: AsidePlaces;
   readonly #calls: Calls;
   readonly #owner: ProcessOwner;
-  readonly #backAfterMs: readonly number[];
+  readonly #pauses: AsidePauses;
   readonly #remove: (place: string, remove?: (place: string) => Promise<void>) => Promise<boolean>;
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
   readonly #lost = createKeptPlaces<Aside>();
   /**
-   * What was not seen to have its name again, as the server refused that, or said that there is nothing: it may be wrong for a moment. A listing that shows it
-   * brings it back.
+   * What was not seen to have its name again, as the server refused that, or said that there is nothing: it may be wrong for a moment, or only about to do what
+   * it was told. It is looked for again some times, and before what is at the path is looked at or changed; a listing that shows it brings it back.
    */
-  readonly #missed = createKeptPlaces<Aside>();
+  readonly #missed = createKeptPlaces<Missed>();
   /** What is being brought back for listings: those that come meanwhile wait for it too. */
   readonly #coming = new Map<string, Promise<MountPath | undefined>>();
   /** What was told of already. */
   readonly #told = createKeptPlaces();
   readonly #gate = createGate(PARALLEL);
 
-  /** @param remove removes a file of ours, and says whether it did. Never rejects. @param backAfterMs others than the standard ones are given by tests only */
+  /** @param remove removes a file of ours, and says whether it did. Never rejects. @param pauses others than the standard ones are given by tests only */
   constructor(
     places: AsidePlaces,
     calls: Calls,
     owner: ProcessOwner,
     remove: (place: string, remove?: (place: string) => Promise<void>) => Promise<boolean>,
-    backAfterMs = BACK_AFTER_MS,
+    pauses = PAUSES,
   ) {
-    this.#backAfterMs = backAfterMs;
+    this.#pauses = pauses;
     this.#places = places;
     this.#calls = calls;
     this.#owner = owner;
@@ -171,6 +184,14 @@ export class Asides {
       const attempt = () => this.#places.alone(aside.path, () => this.#giveOrDiscard(aside));
       this.#calls.track(this.#gate.run(attempt).catch((error: unknown) => this.#remember(aside, error)));
     }
+  }
+
+  /** Before what is at a path is looked at or changed: what was not seen to step aside may have done so since, and has its name again then. */
+  async bringMissed(path: MountPath, signal?: AbortSignal): Promise<void> {
+    if (this.#missed.size === 0) return;
+    const sinceMs = performance.now() - MAX_ASIDE_MS;
+    const missed = [...this.#missed.values()].filter((each) => each.sinceMs > sinceMs && isWithin(each.path, path));
+    if (missed.length > 0) await this.#calls.run({ signal }, () => Promise.all(missed.map((each) => this.#bringAgain(each))));
   }
 
   /** Picks out of the names of a listing what `bringLeft` is to look at: no more than it does. */
@@ -268,7 +289,7 @@ export class Asides {
 
   /** Tries it for a while. @throws Lost; it is remembered then */
   async #bringBack(aside: Aside, run = (attempt: () => Promise<void>) => attempt()): Promise<void> {
-    for (const pauseMs of [...this.#backAfterMs, undefined]) {
+    for (const pauseMs of [...this.#pauses.back, undefined]) {
       try {
         return await run(() => this.#giveOrDiscard(aside));
       } catch (error) {
@@ -302,7 +323,24 @@ export class Asides {
   }
 
   #miss(aside: Aside): void {
-    this.#missed.set(aside.holder ?? aside.place, aside);
+    const missed = { ...aside, sinceMs: performance.now() };
+    const outer = outerOf(missed);
+    const isNew = !this.#missed.has(outer);
+    this.#missed.set(outer, missed);
+    if (isNew) this.#calls.track(this.#lookAgain(missed));
+  }
+
+  async #lookAgain(missed: Missed): Promise<void> {
+    for (const pauseMs of this.#pauses.again) {
+      await wait(pauseMs, undefined, { signal: this.#calls.closing, ref: false });
+      if (!this.#missed.has(outerOf(missed))) return;
+      await this.#bringAgain(missed);
+    }
+  }
+
+  /** Never rejects. What no listing takes for something that stepped aside never comes late: it was there before. */
+  async #bringAgain({ path, name }: Aside): Promise<void> {
+    if (name !== undefined) await this.#bring(parentPath(path), name);
   }
 
   async #give({ place, holder, path, isRespelled }: Aside): Promise<Outcome> {
@@ -330,7 +368,7 @@ export class Asides {
   /** What the server refuses is left to listings. */
   #remember(aside: Aside, error: unknown): void {
     if (this.#places.isRefusal(error)) this.#miss(aside);
-    else if (hasRoom(this.#lost)) this.#lost.set(aside.holder ?? aside.place, aside);
+    else if (hasRoom(this.#lost)) this.#lost.set(outerOf(aside), aside);
   }
 
   #tell(folder: MountPath, name: string, why: string, cause?: unknown): void {
@@ -340,6 +378,11 @@ export class Asides {
     const text = `an older content, which stepped aside in ${folder} for a write that was cut off, stays there as ${name}: ${why}`;
     this.#places.warn(new AppError('FAILED_PRECONDITION', text, { cause }));
   }
+}
+
+/** What lies in its folder. */
+function outerOf({ holder, place }: Aside): string {
+  return holder ?? place;
 }
 
 /** Whether nobody misses it where something else has its name. */

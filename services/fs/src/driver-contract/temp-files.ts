@@ -1,7 +1,7 @@
 import { currentOwner, type ProcessOwner } from '@wharf/owned-names';
 import { createGate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
-import { type AsidePlaces, Asides } from './asides.ts';
+import { type AsidePauses, type AsidePlaces, Asides } from './asides.ts';
 import type { Calls } from './calls.ts';
 import { createKeptPlaces, hasRoom } from './kept-places.ts';
 import { isAbandoned, newBesideName } from './temp-names.ts';
@@ -41,11 +41,11 @@ export class TempFiles {
   readonly #swept = createKeptPlaces();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_WAITING, refusal: 'too much to remove' });
 
-  /** @param backAfterMs as `Asides` has it */
-  constructor(places: TempPlaces, calls: Calls, backAfterMs?: readonly number[]) {
+  /** @param pauses as `Asides` has them */
+  constructor(places: TempPlaces, calls: Calls, pauses?: AsidePauses) {
     this.#places = places;
     this.#calls = calls;
-    this.asides = new Asides(places, calls, this.#owner, (place, remove = places.removeAside) => this.discard(place, remove), backAfterMs);
+    this.asides = new Asides(places, calls, this.#owner, (place, remove = places.removeAside) => this.discard(place, remove), pauses);
     calls.atEnd(() => this.removeLeft());
   }
 

@@ -13,6 +13,7 @@ import { plainContext } from '../../src/driver-contract/open-context.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { whileOpen } from '../../src/driver-contract/while-open.ts';
 import { withLimits } from '../../src/driver-contract/with-limits.ts';
+import { withPresentRoot } from '../../src/driver-contract/with-present-root.ts';
 import { ftpConfigSchema } from '../../src/drivers/ftp/config.ts';
 import { FtpDriver } from '../../src/drivers/ftp/driver.ts';
 import { ftpDriver } from '../../src/drivers/ftp/index.ts';
@@ -494,6 +495,22 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     for (const driver of [one, other, one, one, other]) expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
   });
 
+  it.each(['cdir', 'pdir'])(
+    'that calls its root %s has that there, and what is not there is not found where it was to be removed',
+    async (type) => {
+      const server = await startHostile({
+        reply(verb, place) {
+          if (verb === 'MLST') return place === '/root' ? `250-it is\r\n type=${type};modify=20210304050607; /\r\n250 End` : '550 no';
+          return verb === 'DELE' ? '550 no' : undefined;
+        },
+      });
+      const driver = withPresentRoot(await openFtp(itemsOf(server)));
+      expect(await driver.stat(mpath('/'))).toMatchObject({ isDirectory: true });
+      expect(await codeOf(driver.remove?.(mpath('/none'), { recursive: false }) ?? Promise.resolve())).toBe('ENTRY_NOT_FOUND');
+      expect(await driver.beginRemoval?.([mpath('/none')])).toMatchObject([{ code: 'ENTRY_NOT_FOUND' }]);
+    },
+  );
+
   it('that says nothing to those whom it takes no more is asked by those that it has taken', async () => {
     const driver = await openFtp(itemsOf(await startNarrow()));
     const looks = await Promise.all(['/file', '/file', '/file'].map((path) => driver.stat(mpath(path))));
@@ -623,6 +640,38 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect([...files].sort()).toEqual([
       ['/root/file', 'new content'],
       ['/root/old', 'old content'],
+    ]);
+  });
+
+  it.each<[string, (driver: Awaited<ReturnType<typeof openFtp>>) => Promise<unknown>, string]>([
+    ['is looked at', (driver) => driver.stat(mpath('/old')), 'done'],
+    ['is stored where nothing is', (driver) => driver.write(mpath('/old'), bytesOf('n'), { overwrite: false }), 'ENTRY_EXISTS'],
+    ['is copied', (driver) => driver.read(mpath('/old')).then((content) => content[Symbol.asyncIterator]().return?.()), 'done'],
+    ['is moved', (driver) => driver.rename(mpath('/old'), mpath('/other'), { overwrite: false }), 'done'],
+    ['gets a folder', (driver) => driver.makeDirectory(mpath('/old')), 'ENTRY_EXISTS'],
+    ['is removed', (driver) => driver.remove(mpath('/old'), { recursive: false }), 'done'],
+  ])('that moves a file aside late has what is there by then by its name before it %s', async (what, call, outcome) => {
+    const files = new Map([
+      ['/root/old', 'old content'],
+      ['/root/file', 'new content'],
+    ]);
+    let aside = '';
+    const server = await startHostile({
+      reply: keeping(files),
+      cuts(verb, place) {
+        const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
+        if (isFirst) aside = place;
+        return isFirst;
+      },
+    });
+    const driver = await openFtp(itemsOf(server));
+    const replacing = driver.rename(mpath('/file'), mpath('/old'), { overwrite: true });
+    expect((await refusalOf(replacing))[0]).toBe('STORAGE_UNAVAILABLE');
+    files.set(aside, 'newer content').delete('/root/old');
+    expect(await codeOf(call(driver))).toBe(outcome);
+    expect([files.get(aside), files.get('/root/old') ?? files.get('/root/other')]).toEqual([
+      undefined,
+      what === 'is removed' ? undefined : 'newer content',
     ]);
   });
 

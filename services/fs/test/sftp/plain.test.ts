@@ -42,6 +42,20 @@ describe('an SFTP server that renames to free names alone', { timeout: LIMIT_MS 
     expect([code, files.get('/root/file')]).toEqual(['STORAGE_UNAVAILABLE', 'old']);
   });
 
+  it('that moves a file aside late has what is there by then by its name before another is stored where nothing is', async () => {
+    let aside = '';
+    const { driver, files, code } = await replaced((from, to) => {
+      if (from !== '/root/file' || aside !== '') return undefined;
+      aside = to;
+      return 'cut';
+    });
+    expect([code, files.get('/root/file')]).toEqual(['STORAGE_UNAVAILABLE', 'old']);
+    files.set(aside, 'newer').delete('/root/file');
+    expect((await refusalOf(driver.write(mpath('/file'), bytesOf('newest'), { overwrite: false })))[0]).toBe('ENTRY_EXISTS');
+    expect(files.get('/root/file')).toBe('newer');
+    expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(5);
+  });
+
   it('keeps the old file where it refuses to give it its name again, under a name that says so', async () => {
     let asked = 0;
     const { files } = await replaced((_from, to) => (to === '/root/file' && ++asked > 1 ? 'refused' : undefined));

@@ -162,6 +162,7 @@ export class FtpDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal }, async (session, call) => this.#entry(path, await this.#look(session, path, call.signal)));
   }
 
@@ -199,6 +200,7 @@ export class FtpDriver implements StorageDriver {
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     const opened = await this.#calls.run(
       { signal },
       async (call) => {
@@ -247,6 +249,7 @@ export class FtpDriver implements StorageDriver {
             if (options.modifiedAt && session.features.mfmt)
               await orRefused(session.ask('MFMT', `${toTimeVal(options.modifiedAt)} ${temp}`));
             const stored = await checkStored(session, this.#settings, temp, sentBytes);
+            await this.#temps.asides.bringMissed(path, call.signal);
             const { overwrite, beforePublish: ask } = options;
             const beforePublish = ask && (() => this.#pool.lend(session, ask));
             await publishFile(this.#names(session, call), temp, path, { overwrite, beforePublish }, call);
@@ -267,6 +270,7 @@ export class FtpDriver implements StorageDriver {
 
   async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const kind = await kindOf(session, this.#root.place(path));
       if (kind === 'file') throw storageError('ENTRY_EXISTS');
@@ -282,7 +286,10 @@ export class FtpDriver implements StorageDriver {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const { begun } = options;
-    if (begun === undefined) return this.#remove(path, options);
+    if (begun === undefined) {
+      await this.#temps.asides.bringMissed(path, options.signal);
+      return this.#remove(path, options);
+    }
     await removeDoomed(this.#serverFolder(), path, begun, (doomed) => this.#remove(doomed, options));
   }
 
@@ -313,7 +320,10 @@ export class FtpDriver implements StorageDriver {
       beginEach(
         paths,
         PARALLEL_REMOVALS,
-        (path) => this.#with('names', call.signal, (session) => this.#changes.alone(path, () => this.#beginRemoval(session, path, call))),
+        async (path) => {
+          await this.#temps.asides.bringMissed(path, call.signal);
+          return this.#with('names', call.signal, (session) => this.#changes.alone(path, () => this.#beginRemoval(session, path, call)));
+        },
         toAppError,
       ),
     );
@@ -324,6 +334,7 @@ export class FtpDriver implements StorageDriver {
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
     if (from === to) return this.stat(from, { signal });
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const names = this.#names(session, call);
       await this.#changes.alone(to, async () => {

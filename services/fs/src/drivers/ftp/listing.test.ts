@@ -75,6 +75,10 @@ describe('a line of MLSD', () => {
     expect(parseFacts(line, UTF8)).toBeUndefined();
   });
 
+  it.each(['type=cdir; /', 'type=pdir;modify=20210304050607; /'])('%j is a folder where that alone was asked for', (line) => {
+    expect(parseFacts(line, UTF8, true)).toMatchObject({ kind: 'folder', sizeBytes: 0 });
+  });
+
   it('has times in UTC, to the second', () => {
     expect(toTimeVal(new Date('2021-03-04T05:06:07.891Z'))).toBe('20210304050607');
     for (const text of ['', 'yesterday', '2021']) expect(parseFacts(`type=file;modify=${text}; a`, UTF8)?.modifiedMs).toBe(0);

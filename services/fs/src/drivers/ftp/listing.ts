@@ -11,8 +11,14 @@ export interface RemoteEntry {
   readonly unique: string | undefined;
 }
 
-/** Reads a line of `MLSD` or `MLST` (RFC 3659, 7). Undefined for what is no entry of the folder. @param line a text of bytes */
-export function parseFacts(line: string, names: NameCodec): RemoteEntry | undefined {
+/**
+ * Reads a line of `MLSD` or `MLST` (RFC 3659, 7).
+ *
+ * @param line a text of bytes
+ * @param isAlone it tells of what was asked for, which some servers say is the folder that we are in, or the one above
+ * @returns undefined for what is no entry of the folder
+ */
+export function parseFacts(line: string, names: NameCodec, isAlone = false): RemoteEntry | undefined {
   const end = line.indexOf(' ');
   const name = end < 0 ? undefined : names.fromBytes(line.slice(end + 1));
   if (name === undefined) return undefined;
@@ -23,10 +29,11 @@ export function parseFacts(line: string, names: NameCodec): RemoteEntry | undefi
   }
   if (facts.size === 0) return undefined;
   const type = facts.get('type')?.toLowerCase() ?? '';
-  if (type === 'cdir' || type === 'pdir') return undefined;
+  const isAround = type === 'cdir' || type === 'pdir';
+  if (isAround && !isAlone) return undefined;
   return {
     name,
-    kind: KIND_OF_TYPE.get(type) ?? (/link/.test(type) ? 'link' : 'other'),
+    kind: isAround ? 'folder' : (KIND_OF_TYPE.get(type) ?? (/link/.test(type) ? 'link' : 'other')),
     sizeBytes: sizeOf(facts.get('size')),
     modifiedMs: parseTimeVal(facts.get('modify')),
     unique: facts.get('unique'),

@@ -70,7 +70,7 @@ export async function sizeOf(session: FtpSession, place: string): Promise<number
 async function factsOf(session: FtpSession, settings: FtpSettings, place: string): Promise<RemoteEntry | undefined> {
   const lines = await orRefused(session.ask('MLST', place).then((reply) => reply.lines));
   const facts = lines?.find((line) => line.startsWith(' '));
-  return facts === undefined ? undefined : parseFacts(facts.slice(1), settings.names);
+  return facts === undefined ? undefined : parseFacts(facts.slice(1), settings.names, true);
 }
 
 /** Undefined where the server answers in another way than with one line about it. */

@@ -205,6 +205,7 @@ export class RcloneDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     this.#checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal }, async (call) => this.#toEntry(nameAt(path), await this.#get(path, call)));
   }
 
@@ -247,6 +248,7 @@ export class RcloneDriver implements StorageDriver {
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     this.#checkReachable(path);
     const until = this.#calls.until(signal);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal }, async () => {
       const entry = this.#toEntry(nameAt(path), await this.#get(path, { signal: until }));
       if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
@@ -395,6 +397,7 @@ export class RcloneDriver implements StorageDriver {
 
   async #makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     this.#checkWritable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#root.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
@@ -405,6 +408,7 @@ export class RcloneDriver implements StorageDriver {
   async #remove(path: MountPath, { signal, afterWaiting, recursive, onlyIf }: RemoveOptions): Promise<void> {
     this.#checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#temps.asides.bringMissed(path, signal);
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, this.#toEntry(nameAt(path), there));
@@ -444,6 +448,7 @@ export class RcloneDriver implements StorageDriver {
     this.#checkReachable(from);
     this.#checkWritable(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal, afterWaiting }, (call) =>
       this.#locks.run(lockOf(to), async () => {
         const source = await this.#get(from, call);
@@ -468,6 +473,7 @@ export class RcloneDriver implements StorageDriver {
     this.#checkReachable(from);
     this.#checkWritable(to);
     if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const source = await this.#get(from, call);
       await this.#checkFolder(parentPath(to), call);
@@ -521,6 +527,7 @@ export class RcloneDriver implements StorageDriver {
     call: Call,
     place: (isTaken: boolean) => Promise<void>,
   ): Promise<void> {
+    await this.#temps.asides.bringMissed(path, call.signal);
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       const placed = this.#placed;
       const before = beforePublish && (await this.#checkReplaceable(path, overwrite, call));

@@ -328,7 +328,7 @@ export class S3Driver implements StorageDriver {
       requireUnchanged(options.onlyIf, fileEntry(nameAt(path), file));
       await this.#keepParent(path, options);
       await options.afterWaiting?.();
-      if (!begun) return this.#client.delete(key, options);
+      if (!begun) return this.#removeSeen(key, file, options);
       // What was asked may have taken long, and another process have stored something since.
       const now = await this.#client.head(key, options);
       const remove = () => this.#client.deleteVersion(key, now.version, options);
@@ -345,8 +345,15 @@ export class S3Driver implements StorageDriver {
     await this.#keepParent(path, options);
     await options.afterWaiting?.();
     if (!options.recursive) return this.#client.deleteMany([...own], options);
+    await this.#removePages(prefix, begun, options);
+  }
+
+  /** @throws AppError STALE_VERSION: something is left that came since the removal began */
+  async #removePages(prefix: string, begun: BegunRemoval | undefined, options: RemoveOptions): Promise<void> {
     const pages = this.#client.pages({ prefix, signal: options.signal });
     let [removed, stayed] = [0, 0];
+    // Keys of folders that go on on the next page. Other programs made them: nothing is stored under such a key meanwhile by this one.
+    let held: readonly string[] = [];
     for (let isMore = true; isMore; ) {
       // Before the page is asked for: what is stored while that takes its time is seen on it.
       await options.beforeStep?.(removed);
@@ -354,11 +361,14 @@ export class S3Driver implements StorageDriver {
       const { value: page, done } = await pages.next();
       if (done) break;
       isMore = !page.isLast;
-      const doomed = page.objects.filter((object) => !begun || isDoomed(object, begun)).map((object) => object.key);
+      const [last, found] = [page.objects.at(-1)?.key ?? '', page.objects.filter((object) => !begun || isDoomed(object, begun))];
+      const known = [...held, ...found.map((object) => object.key)];
+      held = isMore ? known.filter((key) => key.endsWith('/') && last.startsWith(key)) : [];
+      const doomed = held.length > 0 ? known.filter((key) => !held.includes(key)) : known;
       const remove = (keys: readonly string[]) => this.#client.deleteMany(keys, options);
       const gone = begun ? await seen.remove(doomed, remove) : await remove(doomed).then(() => doomed.length);
       removed += gone;
-      stayed += page.objects.length - gone;
+      stayed += page.objects.length - found.length + doomed.length - gone;
     }
     if (stayed > 0) throw storageError('STALE_VERSION');
   }
@@ -392,6 +402,17 @@ export class S3Driver implements StorageDriver {
   #markOf(key: string): string {
     const { endpoint, bucket, accessKeyId } = this.#settings;
     return placeMark(endpoint.href, bucket, accessKeyId, key);
+  }
+
+  /** As it was looked at: what the store carries out late, or a proxy sends twice, removes nothing that was stored since. @throws AppError STALE_VERSION: something else is there */
+  async #removeSeen(key: string, seen: ObjectHead, options: CallOptions): Promise<void> {
+    try {
+      await this.#client.deleteVersion(key, seen.version, options);
+    } catch (error) {
+      if (!mayBeOfCondition(error) || !isSame(seen, await this.#client.findHead(key, options))) throw error;
+      // As it was: it is not the condition that does not hold.
+      await this.#client.delete(key, options);
+    }
   }
 
   /** The look comes last, for stores that pass over the condition. */

@@ -161,6 +161,7 @@ export class SftpDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal }, async (session) => this.#entry(path, await this.#root.look(session, path)));
   }
 
@@ -194,6 +195,7 @@ export class SftpDriver implements StorageDriver {
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     const opened = await this.#calls.run(
       { signal },
       async () => {
@@ -278,6 +280,7 @@ export class SftpDriver implements StorageDriver {
 
   async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const there = await this.#root.look(session, path);
       if (there !== undefined && there.attrs.kind !== 'folder') throw storageError('ENTRY_EXISTS');
@@ -290,7 +293,10 @@ export class SftpDriver implements StorageDriver {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const { begun } = options;
-    if (begun === undefined) return this.#remove(path, options);
+    if (begun === undefined) {
+      await this.#temps.asides.bringMissed(path, options.signal);
+      return this.#remove(path, options);
+    }
     await removeDoomed(this.#serverFolder(), path, begun, (doomed) => this.#remove(doomed, options));
   }
 
@@ -321,6 +327,7 @@ export class SftpDriver implements StorageDriver {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, signal);
     return this.#onNames({ signal, afterWaiting }, async (session, call) => {
       const [source] = await Promise.all([this.#root.lookAtEntry(session, from), this.#checkFolder(session, parentPath(to))]);
       if (source === undefined) throw storageError('ENTRY_NOT_FOUND');
@@ -349,6 +356,7 @@ export class SftpDriver implements StorageDriver {
   async #beginRemoval(session: SftpSession, path: MountPath, call: Call): Promise<string | undefined> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#temps.asides.bringMissed(path, call.signal);
     const attrs = await this.#root.lookAtEntry(session, path);
     await call.stillWanted();
     if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
@@ -370,6 +378,7 @@ export class SftpDriver implements StorageDriver {
     if (from === to) throw storageError('ENTRY_EXISTS');
     if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
     return this.#calls.run(options, async (call) => {
+      await this.#temps.asides.bringMissed(from, call.signal);
       const source = await this.#with('names', async (session) => {
         const [seen] = await Promise.all([this.#root.look(session, from), this.#checkFolder(session, parentPath(to))]);
         if (seen === undefined || seen.isBroken) throw storageError('ENTRY_NOT_FOUND');
@@ -443,6 +452,7 @@ export class SftpDriver implements StorageDriver {
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
   ): Promise<Entry> {
+    await this.#temps.asides.bringMissed(path, call.signal);
     await publishFile({ place, root: this.#root, session, temps: this.#temps }, path, options, call);
     return toEntry(nameAt(path), { attrs, isLink: false, isBroken: false });
   }
