@@ -236,6 +236,22 @@ describe.runIf(isAvailable('chromium', found))('the page, where something fails'
     expect(await readFile(await saved.path(), 'utf8')).toBe('first and second');
   });
 
+  test('what is written can be saved as a file after somebody else has logged in in another tab', async () => {
+    const { path } = await openFolder('another-login');
+    await write(' and second');
+    const username = world.unique('another');
+    await world.admin.call('/api/admin/user/create', { username, password: 'another-secret', base_path: '/', role: 0, permission: 0 });
+    const { token: next = '' } = await login(world.base, username, 'another-secret');
+    const other = await context.newPage();
+    await other.goto(world.base + path);
+    await other.evaluate(`localStorage.setItem('wharf.token', ${JSON.stringify(next)})`);
+    await page.getByText('was not saved').waitFor();
+    // The file is shown to whoever is here now, over all else.
+    await page.keyboard.press('Escape');
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as a file' }).click()]);
+    expect(await readFile(await saved.path(), 'utf8')).toBe('first and second');
+  });
+
   test('whoever is told that the login has ended can log in from there', async () => {
     const { logOut } = await openFolder('ended');
     await logOut();

@@ -1,4 +1,4 @@
-import { createEffect, createMemo, ErrorBoundary, type JSX, lazy, Match, on, Show, Suspense, Switch } from 'solid-js';
+import { createComputed, createEffect, createMemo, ErrorBoundary, type JSX, lazy, Match, on, Show, Suspense, Switch } from 'solid-js';
 import { createDesk } from './files/desk.ts';
 import { Dialogs } from './files/dialogs.tsx';
 import { explain } from './files/explain.ts';
@@ -23,9 +23,9 @@ export function App(): JSX.Element {
     if (look.theme() === 'system') document.documentElement.removeAttribute('data-theme');
     else document.documentElement.dataset['theme'] = look.theme();
   });
-  // What is there of one user is none of the next one's business.
   const who = createMemo(() => me.latest?.id);
-  createEffect((before: number | undefined) => {
+  // What is there of one user is none of the next one's business. Before their pages go: what was being written then is offered once more.
+  createComputed((before: number | undefined) => {
     if (who() === undefined || isGuest()) return before;
     if (before !== undefined && before !== who()) dismissAll();
     return who();
