@@ -82,6 +82,11 @@ const IF_UNMODIFIED_SINCE = header(
   false,
   'Replaces the file only while its date is not later than this one; code 412 otherwise. Passed over beside If-Match.',
 );
+const KEEP_LAST_MODIFIED = header(
+  'Keep-Last-Modified',
+  false,
+  '`true`: beside `If-Match`, the date of the file is as `Last-Modified` says, also where its ETag is then that of the file before.',
+);
 const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
   false,
@@ -90,7 +95,7 @@ const IDEMPOTENCY_KEY = header(
 const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
 const PUT_PARAMETERS = [
   ...[FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE, IF_MATCH, IF_UNMODIFIED_SINCE],
-  IDEMPOTENCY_KEY,
+  ...[KEEP_LAST_MODIFIED, IDEMPOTENCY_KEY],
 ];
 const BYTES = 'application/octet-stream';
 

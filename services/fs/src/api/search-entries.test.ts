@@ -155,7 +155,7 @@ describe('what took long', () => {
     const { own, keeper, free } = await slowTree(() => code !== undefined);
     const asked: [() => Promise<unknown>, (string | undefined)?][] = [
       [() => Array.fromAsync(listEntriesHandler(own, enter)(listed, callOf(7))), code],
-      [() => getEntryHandler(own, enter)({ path: '/d', password: '', site_url: '' }, callOf(7)), code],
+      [() => getEntryHandler(own, enter)({ path: '/d', password: '', site_url: '', refresh: false }, callOf(7)), code],
       [() => Array.fromAsync(listDirectoriesHandler(own, enter)({ path: '/', password: '', force_root: false }, callOf(7)))],
       [() => Array.fromAsync(searchEntriesHandler(own, keeper, enter)({ ...request, in_folder: true }, callOf(7)))],
       [() => Array.fromAsync(searchEntriesHandler(own, keeper, enter)(request, callOf(7)))],

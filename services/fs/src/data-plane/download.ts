@@ -9,6 +9,7 @@ import { type FsContext, linkOptionsOf } from '../context.ts';
 import { RENEW_MS } from '../domain/changing/operations/rights-of-now.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
+import { etagOf, tellsChanges } from '../domain/reading/etag.ts';
 import {
   canProxy,
   directLink,
@@ -22,7 +23,6 @@ import {
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import { type CallOptions, type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { AccelAddress } from './accel-redirect.ts';
-import { etagOf, tellsChanges } from './etag.ts';
 import { lookAtFile } from './look-at-file.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf, singleRange } from './ranges.ts';

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isKnown } from '../domain/reading/etag.ts';
 
 /** What a conditional request comes to: go on, nothing changed (304), or it must not be served (412). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
@@ -43,11 +44,6 @@ export function isRangeCurrent(ifRange: string | undefined, etag: string | undef
   if (ifRange.startsWith('"')) return ifRange === etag;
   const date = dateOf(ifRange);
   return isKnown(modifiedAt) && date === Math.floor(modifiedAt.getTime() / 1000) * 1000;
-}
-
-/** A storage that knows no date says 1970. */
-export function isKnown(modifiedAt: Date): boolean {
-  return modifiedAt.getTime() !== 0;
 }
 
 /** Whether a list of `If-Match` has a tag. Compares strongly: our tags are strong, so a weak one never matches. */

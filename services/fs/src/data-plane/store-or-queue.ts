@@ -4,8 +4,8 @@ import type { Call } from '@wharf/service-kit';
 import { finishedTask, type WireTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
+import { etagOf } from '../domain/reading/etag.ts';
 import { uploadName } from '../tasks/task-names.ts';
-import { etagOf } from './etag.ts';
 import { type Unchanged, whileUnchanged } from './while-unchanged.ts';
 
 /** An upload whose content has begun to come. */

@@ -14,7 +14,7 @@ const DIGESTS = [
 /** What says which file an upload is, and what is to become of it. */
 const TELLING = [
   ...['file-path', 'x-file-size', 'last-modified', 'password', 'as-task'],
-  ...['overwrite', 'if-match', 'if-none-match', 'if-unmodified-since', ...DIGESTS.map(({ header }) => header)],
+  ...['overwrite', 'if-match', 'if-none-match', 'if-unmodified-since', 'keep-last-modified', ...DIGESTS.map(({ header }) => header)],
 ];
 
 /** What tells an upload from others, as far as its headers do. */

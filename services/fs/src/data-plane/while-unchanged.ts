@@ -4,9 +4,9 @@ import { type Call, shareKeyOf } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Upload } from '../domain/changing/upload.ts';
+import { etagOf } from '../domain/reading/etag.ts';
 import type { BeforePublish, Entry } from '../driver-contract/storage-driver.ts';
 import { looksUnchanged } from '../driver-contract/unchanged.ts';
-import { etagOf } from './etag.ts';
 import { lookAtFile } from './look-at-file.ts';
 import { evaluatePreconditions, nameOf, replaceConditions } from './preconditions.ts';
 
@@ -47,7 +47,9 @@ export async function whileUnchanged<Result>(
   };
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   try {
-    return await store({ replaces, beforePublish: keepingItsTurn(context, ask, located, signal, over) });
+    // Whoever keeps dates tells the two files apart by other means.
+    const toldApart = headers['keep-last-modified'] === 'true' ? undefined : replaces;
+    return await store({ replaces: toldApart, beforePublish: keepingItsTurn(context, ask, located, signal, over) });
   } finally {
     end();
   }

@@ -74,6 +74,8 @@ export interface GetEntryRequest {
   path: string;
   password: string;
   site_url: string;
+  /** Have the storage looked at, also where a listing is kept. Then the answer has an etag. */
+  refresh: boolean;
 }
 
 export interface GetEntryResponse {
@@ -93,6 +95,8 @@ export interface GetEntryResponse {
   provider: string;
   /** Siblings of the same stem. */
   related: Entry[];
+  /** Of a file, as its download answers it; empty where it has none, or was not asked for. */
+  etag: string;
 }
 
 export interface ListDirectoriesRequest {
@@ -1012,7 +1016,7 @@ export const Listing: MessageFns<Listing> = {
 };
 
 function createBaseGetEntryRequest(): GetEntryRequest {
-  return { path: "", password: "", site_url: "" };
+  return { path: "", password: "", site_url: "", refresh: false };
 }
 
 export const GetEntryRequest: MessageFns<GetEntryRequest> = {
@@ -1025,6 +1029,9 @@ export const GetEntryRequest: MessageFns<GetEntryRequest> = {
     }
     if (message.site_url !== "") {
       writer.uint32(26).string(message.site_url);
+    }
+    if (message.refresh !== false) {
+      writer.uint32(32).bool(message.refresh);
     }
     return writer;
   },
@@ -1066,6 +1073,14 @@ export const GetEntryRequest: MessageFns<GetEntryRequest> = {
             message.site_url = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.refresh = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1086,6 +1101,7 @@ export const GetEntryRequest: MessageFns<GetEntryRequest> = {
     message.path = object.path ?? "";
     message.password = object.password ?? "";
     message.site_url = object.site_url ?? "";
+    message.refresh = object.refresh ?? false;
     return message;
   },
 };
@@ -1106,6 +1122,7 @@ function createBaseGetEntryResponse(): GetEntryResponse {
     header: "",
     provider: "",
     related: [],
+    etag: "",
   };
 }
 
@@ -1152,6 +1169,9 @@ export const GetEntryResponse: MessageFns<GetEntryResponse> = {
     }
     for (const v of message.related) {
       Entry.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.etag !== "") {
+      writer.uint32(122).string(message.etag);
     }
     return writer;
   },
@@ -1281,6 +1301,14 @@ export const GetEntryResponse: MessageFns<GetEntryResponse> = {
             message.related.push(Entry.decode(reader, reader.uint32()));
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.etag = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1312,6 +1340,7 @@ export const GetEntryResponse: MessageFns<GetEntryResponse> = {
     message.header = object.header ?? "";
     message.provider = object.provider ?? "";
     message.related = object.related?.map((e) => Entry.fromPartial(e)) || [];
+    message.etag = object.etag ?? "";
     return message;
   },
 };

@@ -21,6 +21,8 @@ const detailShape = entryShape.extend({
   header: z.string(),
   provider: z.string(),
   related: z.array(entryShape),
+  /** Of a file, as its download answers it; empty: it has none. Absent: `refresh` did not ask for it. */
+  etag: z.string().optional(),
 });
 
 const hitShape = z.object({ parent: z.string(), name: z.string(), is_dir: z.boolean(), size: z.int(), type: z.int() });
@@ -71,11 +73,12 @@ export const fsReadRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ path: text(), password: text(), ...paging, refresh: flag() }),
     answer: detailShape,
-    call: async ({ peers, options, siteUrl }, { path, password }) => {
+    call: async ({ peers, options, siteUrl }, { path, password, refresh }) => {
       refuseSharePath(path);
-      const entry = await peers.fs.getEntry({ path, password, site_url: siteUrl }, options);
-      const { raw_url, readme, header, provider, related } = entry;
-      return { ...showEntry(entry), raw_url, readme, header, provider, related: related.map(showEntry) };
+      const entry = await peers.fs.getEntry({ path, password, site_url: siteUrl, refresh }, options);
+      const { raw_url, readme, header, provider, related, etag } = entry;
+      const told = { raw_url, readme, header, provider, related: related.map(showEntry) };
+      return { ...showEntry(entry), ...told, ...(refresh && { etag }) };
     },
   }),
   route({

@@ -39,6 +39,10 @@ export interface NewFile {
   readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date | undefined;
   readonly expectedHashes: Hashes | undefined;
+  /** To a Wharf: the ETag of the file that it replaces, and no other; empty: whatever is there. */
+  readonly replaces?: string;
+  /** To a Wharf: what is sent again on its way is stored once. */
+  readonly onceKey?: string | undefined;
   /** The content goes with its length: its end cannot be held back then. */
   readonly isOfLength?: boolean;
 }
@@ -134,9 +138,19 @@ export class GatewayClient {
     }
   }
 
-  /** @throws AppError ENTRY_NOT_FOUND */
-  async get(path: string, { signal }: CallOptions, client?: LinkClient): Promise<RemoteDetail> {
-    const body = JSON.stringify({ path: this.#there(path), password: this.#settings.folderPassword });
+  /** What is there now, where a Wharf may keep what it saw before; with its ETag. */
+  async look(path: string, { signal }: CallOptions): Promise<RemoteDetail | undefined> {
+    try {
+      return await this.get(path, { signal }, undefined, true);
+    } catch (error) {
+      if (isNotThere(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** @param refresh as `look` has it. @throws AppError ENTRY_NOT_FOUND */
+  async get(path: string, { signal }: CallOptions, client?: LinkClient, refresh?: true): Promise<RemoteDetail> {
+    const body = JSON.stringify({ path: this.#there(path), password: this.#settings.folderPassword, refresh });
     const ask: Ask = { method: 'POST', path: '/api/fs/get', body, signal, headers: this.#clientHeaders(client), listed: 'related' };
     const detail = readDetail((await this.#ask(ask)).data);
     if (detail === undefined) throw badAnswer('no entry');
@@ -217,7 +231,7 @@ export class GatewayClient {
 
   /** @param content ends when the file may have its name */
   async put(path: string, content: AsyncIterable<Uint8Array>, file: NewFile, { signal }: CallOptions): Promise<void> {
-    const { sizeBytes, modifiedAt, expectedHashes = {}, overwrite, isOfLength = false } = file;
+    const { sizeBytes, modifiedAt, expectedHashes = {}, overwrite, replaces = '', onceKey, isOfLength = false } = file;
     const hashes = Object.entries(expectedHashes).map(([name, value]) => [`X-File-${name}`, value.toLowerCase()]);
     let hasBegun = false;
     const body = (async function* () {
@@ -232,6 +246,8 @@ export class GatewayClient {
         'File-Path': this.#there(path).split('/').map(encodeURIComponent).join('/'),
         'As-Task': 'false',
         Overwrite: String(overwrite),
+        ...(replaces !== '' && { 'If-Match': replaces, 'Keep-Last-Modified': String(modifiedAt !== undefined) }),
+        ...(onceKey !== undefined && { 'Idempotency-Key': onceKey }),
         ...(this.#settings.folderPassword !== '' && { Password: latin1(this.#settings.folderPassword) }),
         ...(sizeBytes !== undefined && { [isOfLength ? 'Content-Length' : 'X-File-Size']: String(sizeBytes) }),
         ...(modifiedAt && { 'Last-Modified': String(Math.max(0, Math.floor(modifiedAt.getTime()))) }),

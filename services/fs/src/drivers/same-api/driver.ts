@@ -40,9 +40,10 @@ import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
-import type { RemoteDetail, RemoteEntry } from './entries.ts';
+import { isSame, type RemoteDetail, type RemoteEntry } from './entries.ts';
 import { noStorage } from './errors.ts';
 import { FarNames, isFarName, isFarPath } from './far-names.ts';
+import { putToWharf, replacedMeanwhile } from './put-to-wharf.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { openSession } from './session.ts';
 
@@ -204,46 +205,21 @@ export class SameApiDriver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
+    const { overwrite, beforePublish } = options;
     return this.#calls.run(options, async (call) => {
       await this.#requireRoot(call);
-      // An answer may come before the end of the content.
-      const answered = new AbortController();
-      const signal = AbortSignal.any([call.signal, answered.signal]);
-      const sent = sentContent(content, { ...options, signal });
       const mayPublish = () => this.#mayPublish(path, overwrite, beforePublish, call);
-      let isAllowed = false;
-      const untilAllowed = async function* () {
-        yield* sent.pieces;
-        await mayPublish();
-        await call.stillWanted();
-        isAllowed = true;
-      };
-      const file = { overwrite, sizeBytes, modifiedAt, expectedHashes };
+      let sentBytes: number;
       try {
-        if (this.#isWharf) {
-          await this.#client.put(path, untilAllowed(), file, call);
-          if (!isAllowed) throw storageError('STORAGE_UNAVAILABLE', new Error('the gateway answered before it had all of the content'));
-        } else
-          await this.#putAside(
-            path,
-            overwrite,
-            mayPublish,
-            async (place) => {
-              await this.#client.put(place, sent.pieces, { ...file, isOfLength: true }, call);
-              sent.requireWhole();
-              return sent.bytes();
-            },
-            call,
-          );
+        sentBytes = this.#isWharf
+          ? await putToWharf(content, { client: this.#client, path, options, call, mayPublish })
+          : await this.#putAside(path, content, options, mayPublish, call);
       } catch (error) {
         if (!AppError.is(error, 'ENTRY_EXISTS') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
         throw await this.#takenBy(path, overwrite, error, call);
-      } finally {
-        answered.abort();
       }
-      const kept = await this.#sized(await this.#get(path, {}), sent.bytes());
-      checkKept(kept, sent.bytes());
+      const kept = await this.#sized(await this.#get(path, {}), sentBytes);
+      checkKept(kept, sentBytes);
       return toEntry(nameAt(path), kept);
     });
   }
@@ -397,20 +373,26 @@ export class SameApiDriver implements StorageDriver {
     throw storageError('STALE_VERSION');
   }
 
-  /** For gateways that write in place: what is cut off there would shorten the old file. @param put says how many bytes it sent */
+  /** For gateways that write in place: what is cut off there would shorten the old file. @returns how many bytes were sent */
   async #putAside(
     path: MountPath,
-    overwrite: boolean,
+    content: AsyncIterable<Uint8Array>,
+    options: WriteOptions,
     mayPublish: () => Promise<void>,
-    put: (place: MountPath) => Promise<number>,
     call: Call,
-  ): Promise<void> {
+  ): Promise<number> {
+    const { overwrite, sizeBytes, modifiedAt, expectedHashes } = options;
     const there = await this.#client.find(path, call);
     if (there && !overwrite) throw storageError('ENTRY_EXISTS');
     if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
     const place = childPath<MountPath>(parentPath(path), this.#names.next() as EntryName);
+    // An answer may come before the end of the content.
+    const answered = new AbortController();
+    const sent = sentContent(content, { ...options, signal: AbortSignal.any([call.signal, answered.signal]) });
     try {
-      const sentBytes = await put(place);
+      await this.#client.put(place, sent.pieces, { overwrite, sizeBytes, modifiedAt, expectedHashes, isOfLength: true }, call);
+      sent.requireWhole();
+      const sentBytes = sent.bytes();
       // Nothing takes the place of a file but what is whole.
       if (there) checkKept(await this.#sized(await this.#get(place, call), sentBytes), sentBytes);
       await mayPublish();
@@ -418,9 +400,12 @@ export class SameApiDriver implements StorageDriver {
       await this.#locks.run(path, () =>
         this.#placeSurely(place, path, (replaces) => this.#client.rename(place, nameAt(path), replaces, {}), overwrite, there),
       );
+      return sentBytes;
     } catch (error) {
       if (!(error instanceof Lost)) await this.#discard(place);
       throw error;
+    } finally {
+      answered.abort();
     }
   }
 
@@ -534,7 +519,8 @@ export class SameApiDriver implements StorageDriver {
     const there = await this.#client.find(path, call);
     if (!there) return AppError.is(error, 'NOT_A_DIRECTORY') ? error : storageError('NOT_A_DIRECTORY', error);
     if (!overwrite) return storageError('ENTRY_EXISTS', error);
-    return there.isDirectory ? storageError('IS_A_DIRECTORY', error) : error;
+    if (there.isDirectory) return storageError('IS_A_DIRECTORY', error);
+    return this.#isWharf && AppError.is(error, 'ENTRY_EXISTS') ? replacedMeanwhile(error) : error;
   }
 
   /** What others know of a folder may be half an hour old: they are to look, where they let us have them look. A Wharf looks as it removes. */
@@ -608,14 +594,6 @@ function checkUnreserved(path: MountPath): void {
 function checkKept(kept: Pick<Entry, 'sizeBytes'>, sentBytes: number): void {
   if (kept.sizeBytes === undefined || kept.sizeBytes === sentBytes) return;
   throw storageError('CONTENT_CORRUPT', new Error(`the gateway has ${kept.sizeBytes} bytes, not ${sentBytes}`));
-}
-
-function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {
-  return (
-    one?.isDirectory === other?.isDirectory &&
-    one?.sizeBytes === other?.sizeBytes &&
-    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
-  );
 }
 
 /** Whether the head of a content is of the file that was named; one that has no date may be, and so may any where the gateway knows none. */

@@ -22,6 +22,8 @@ export interface RemoteDetail extends RemoteEntry {
   readonly rawUrl: string;
   /** The driver of its storage; `unknown` of what only mounts make. */
   readonly provider: string;
+  /** Of a file, where a Wharf was asked to look; empty: none. */
+  readonly etag: string;
 }
 
 const entryShape = z.object({
@@ -34,7 +36,12 @@ const entryShape = z.object({
   thumb: z.string().catch(''),
   hashinfo: z.string().catch(''),
 });
-const detailShape = entryShape.extend({ raw_url: z.string().catch(''), provider: z.string().catch('') });
+/** As it can be sent back; a comma would make two of it there. */
+const etagShape = z
+  .string()
+  .regex(/^"[\x21\x23-\x2b\x2d-\x7e]{1,1024}"$/)
+  .catch('');
+const detailShape = entryShape.extend({ raw_url: z.string().catch(''), provider: z.string().catch(''), etag: etagShape });
 
 /** @returns undefined for what is no entry */
 export function readEntry(value: unknown): RemoteEntry | undefined {
@@ -45,7 +52,16 @@ export function readEntry(value: unknown): RemoteEntry | undefined {
 /** @returns undefined for what is no entry */
 export function readDetail(value: unknown): RemoteDetail | undefined {
   const { data } = detailShape.safeParse(value);
-  return data && { ...entryOf(data), rawUrl: data.raw_url, provider: data.provider };
+  return data && { ...entryOf(data), rawUrl: data.raw_url, provider: data.provider, etag: data.etag };
+}
+
+/** Whether nothing tells two looks at a name apart. */
+export function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {
+  return (
+    one?.isDirectory === other?.isDirectory &&
+    one?.sizeBytes === other?.sizeBytes &&
+    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
+  );
 }
 
 function entryOf({ name, size, is_dir, modified, created, sign, thumb, hashinfo }: z.output<typeof entryShape>): RemoteEntry {

@@ -1,5 +1,4 @@
-import type { Entry } from '../driver-contract/storage-driver.ts';
-import { isKnown } from './preconditions.ts';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** The strongest digest there is, else the storage's own version, else time and size. Undefined where that is not known: a time alone may be of two contents. */
 export function etagOf(entry: Entry): string | undefined {
@@ -11,6 +10,11 @@ export function etagOf(entry: Entry): string | undefined {
 /** Whether another content has another tag: not where the storage tells no date, neither a digest nor a version. */
 export function tellsChanges(entry: Entry): boolean {
   return knownOf(entry) !== undefined || isKnown(entry.modifiedAt);
+}
+
+/** A storage that knows no date says 1970. */
+export function isKnown(modifiedAt: Date): boolean {
+  return modifiedAt.getTime() !== 0;
 }
 
 function knownOf({ hashes, version }: Entry): string | undefined {
