@@ -56,7 +56,8 @@ function startServer({ alwaysInFolder = false } = {}) {
           reached();
           files.delete(place);
           if (!folders.delete(place)) return;
-          for (const file of [...files.keys()]) if (file.startsWith(`${place}/`)) files.delete(file);
+          for (const inside of [files, folders])
+            for (const each of [...inside.keys()]) if (each.startsWith(`${place}/`)) inside.delete(each);
         },
         isRefusal: (error) => error instanceof Error && error.message === 'refused',
         async isThere(place) {
@@ -76,7 +77,7 @@ function startServer({ alwaysInFolder = false } = {}) {
           },
           async *namesIn(place) {
             yield* ['.', '..'];
-            for (const file of files.keys()) if (file.startsWith(`${place}/`)) yield file.slice(place.length + 1);
+            for (const each of [...files.keys(), ...folders]) if (each.startsWith(`${place}/`)) yield each.slice(place.length + 1);
           },
         },
         warn: (error) => told.push(String(error)),
@@ -215,9 +216,38 @@ describe('what stepped aside', () => {
     await replace(60_000);
     expect([...files.values()].sort()).toEqual(['new', 'old']);
     expect(await list(temps)).toEqual([]);
-    expect([...folders]).toHaveLength(1);
+    expect([...folders].filter((place) => dirname(place) === '/')).toHaveLength(1);
     await calls.close();
     expect([[...files], [...folders]]).toEqual([[['/file', 'new']], []]);
+  });
+
+  it('never has its name again where its process ended while it was to linger, and goes when that is over', async () => {
+    const { open, files, folders, move, list } = startServer({ alwaysInFolder: true });
+    files.set('/file', 'old').set('/.wharf-new', 'new');
+    const work = async (aside: string) => {
+      await move('/file', aside);
+      await move('/.wharf-new', '/file');
+    };
+    await open().asides.stepAside(mpath('/file'), work, { source: '/.wharf-new', lingerMs: () => 60_000 });
+    await vi.waitFor(() => expect([...folders]).toHaveLength(2));
+    files.delete('/file');
+    /** As another process has left it. */
+    const leave = (agoMs: number) => {
+      const holder = [...folders].find((place) => dirname(place) === '/') ?? '';
+      const ended = `/${newAsideName(ENDED, undefined, Date.now() - agoMs).name}`;
+      const renamed = (place: string) => place.replace(holder, ended);
+      const [were, wereFolders] = [[...files], [...folders]];
+      files.clear();
+      folders.clear();
+      for (const [place, content] of were) files.set(renamed(place), content);
+      for (const place of wereFolders) folders.add(renamed(place));
+    };
+    leave(0);
+    expect(await list(open())).toEqual([]);
+    expect([...files.values()]).toEqual(['old']);
+    leave(HOUR_MS);
+    expect(await list(open())).toEqual([]);
+    expect([[...files], [...folders]]).toEqual([[], []]);
   });
 });
 

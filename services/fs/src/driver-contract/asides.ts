@@ -151,14 +151,19 @@ export class Asides {
       const lingersMs = lingerMs();
       if (isRespelled) await this.#removeHolder(aside);
       else if (lingersMs === 0) await this.#drop(aside, remove);
-      else {
-        spentNames.set(aside.name, true);
-        const lingering = wait(lingersMs, undefined, { signal: this.#calls.closing }).catch(() => undefined);
-        this.#calls.track(lingering.then(() => this.#drop(aside, remove)));
-      }
+      else this.#calls.track(this.#linger(aside, lingersMs, remove));
     } finally {
       usedNames.delete(aside.name);
     }
+  }
+
+  async #linger(aside: Aside & { readonly name: string }, forMs: number, remove?: (place: string) => Promise<void>): Promise<void> {
+    spentNames.set(aside.name, true);
+    // Where this process ends meanwhile the next one is told by it that nobody misses what lies there: its name may be free by then.
+    const mark = settledName(newAsideName(this.#owner, undefined, Date.now()).name);
+    if (aside.holder !== undefined) await this.#places.folders?.make(childPlace(aside.holder, mark)).catch(() => undefined);
+    await wait(forMs, undefined, { signal: this.#calls.closing }).catch(() => undefined);
+    await this.#drop(aside, remove);
   }
 
   async #whileAside(aside: Aside, work: (place: string) => Promise<void>): Promise<void> {
@@ -262,20 +267,26 @@ export class Asides {
     }
   }
 
-  /** @returns undefined for a folder of ours that holds nothing: it is removed */
+  /** @returns undefined for a folder of ours that holds nothing, or what was to linger: it is removed, in time */
   async #found(folder: MountPath, name: string): Promise<Aside | undefined> {
     const outer = this.#places.placeOf(folder, name);
-    const of = readAsideName(name, this.#owner)?.of;
+    const { of, sinceMs = 0 } = readAsideName(name, this.#owner) ?? {};
     // Whether it was to be respelled is not known any more: it is never removed either.
     const kept = { name, isRespelled: true, source: undefined } as const;
     if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of), ...kept } : undefined;
     let inside = 0;
+    let own: EntryName | undefined;
     for await (const each of this.#places.folders?.namesIn(outer) ?? []) {
       if (!isOneName(each)) continue;
-      if (isOwnName(each)) return { place: childPlace(outer, each), holder: outer, path: childPath(folder, each), ...kept };
+      if (readAsideName(each, this.#owner)?.isSettled) {
+        if (Date.now() - sinceMs > MAX_ASIDE_MS) await this.#remove(outer);
+        return undefined;
+      }
+      if (isOwnName(each)) own ??= each;
       inside += 1;
       if (inside >= MAX_BACK) break;
     }
+    if (own !== undefined) return { place: childPlace(outer, own), holder: outer, path: childPath(folder, own), ...kept };
     if (inside === 0) await this.#places.folders?.remove(outer);
     return undefined;
   }

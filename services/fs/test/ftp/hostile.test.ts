@@ -73,9 +73,9 @@ function keeping(
 }
 
 /** A server that takes one connection at a time, and ends each other one without a word. */
-async function startNarrow(): Promise<{ port: number }> {
+async function startNarrow(answers: Parameters<typeof startHostile>[0] = {}): Promise<{ port: number }> {
   let open = 0;
-  const server = await startHostile({});
+  const server = await startHostile(answers);
   const door = createServer((socket) => {
     if (open > 0) return void socket.destroy();
     open += 1;
@@ -641,6 +641,27 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       ['/root/file', 'new content'],
       ['/root/old', 'old content'],
     ]);
+  });
+
+  it('that moves a file aside late, and takes one session, has what is there by then by its name before another is stored', async () => {
+    const files = new Map([
+      ['/root/old', 'old content'],
+      ['/root/file', 'new content'],
+    ]);
+    let aside = '';
+    const server = await startNarrow({
+      reply: keeping(files),
+      cuts(verb, place) {
+        const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
+        if (isFirst) aside = place;
+        return isFirst;
+      },
+    });
+    const driver = await openFtp(itemsOf(server));
+    await codeOf(driver.rename(mpath('/file'), mpath('/old'), { overwrite: true }));
+    files.set(aside, 'newer content').delete('/root/old');
+    expect(await codeOf(driver.write(mpath('/old'), bytesOf('n'), { overwrite: false }))).toBe('ENTRY_EXISTS');
+    expect(files.get('/root/old')).toBe('newer content');
   });
 
   it.each<[string, (driver: Awaited<ReturnType<typeof openFtp>>) => Promise<unknown>, string]>([

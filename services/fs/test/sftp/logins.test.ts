@@ -57,6 +57,10 @@ describe.runIf(isAvailable('sshd', first))('a login by SFTP', () => {
       const path = root_folder_path === '/' ? `${jail.rootPath}/a/b` : '/a/b';
       await driver.write(mpath(path), bytesOf(root_folder_path), { overwrite: true });
       expect(await textOf(await driver.read(mpath(path)))).toBe(root_folder_path);
+      // Nothing can be made in the root of the server: whether drafts are kept is not tried then.
+      const draft = await driver.openDraft(mpath(`${path}-1`), '0'.repeat(32), { create: true });
+      await draft.write(0, bytesOf('parts'));
+      expect(await draft.publish({ overwrite: false })).toMatchObject({ sizeBytes: 5 });
       expect((await driver.copy(mpath(path), mpath(`${path}-2`), { overwrite: true })).sizeBytes).toBe(root_folder_path.length);
       await driver.remove(mpath(path.replace('/b', '')), { recursive: true });
     }

@@ -236,6 +236,8 @@ export class FtpDriver implements StorageDriver {
       const folder = parentPath(path);
       const temp = this.#temps.newPlace(folder);
       let isBegun = false;
+      // The server may take no other session beside the one by which the content comes.
+      await this.#temps.asides.bringMissed(path, call.signal);
       try {
         return await this.#with('writes', call.signal, async (session) => {
           try {

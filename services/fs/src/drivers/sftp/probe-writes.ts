@@ -13,15 +13,20 @@ const WHOLE = 'abc';
 
 /**
  * Tries whether a file that is opened again has what was written to it before, and takes more in any order, as drafts need it. rclone's server empties each file
- * that is opened for writing, whatever it is asked for. Where nothing may be written that is not known.
+ * that is opened for writing, whatever it is asked for.
+ *
+ * Where nothing can be made at the moment, as in the root of most servers that shut their users in, or on a full disk, a server that writes to the disk when it
+ * is told (`fsync`) is one of files: OpenSSH has that, rclone has not.
  *
  * @param place a name of ours
  */
 export async function keepsDrafts(session: SftpSession, place: string): Promise<boolean> {
   let flags: number = OPEN.CREATE | OPEN.EXCLUSIVE;
+  let isMade = false;
   try {
     for (const round of ROUNDS) {
       await using(session, place, OPEN.READ | OPEN.WRITE | flags, async (handle) => {
+        isMade = true;
         for (const { text, at } of round) await session.write(handle, Buffer.from(text), at);
       });
       flags = 0;
@@ -31,7 +36,7 @@ export async function keepsDrafts(session: SftpSession, place: string): Promise<
     await using(session, place, OPEN.READ, (handle) => session.read(handle, read, 0, read.length, 0));
     return read.toString() === WHOLE;
   } catch (error) {
-    if (isRefusal(error)) return false;
+    if (isRefusal(error)) return !isMade && session.extensions.fsync;
     throw error;
   } finally {
     await session.removeFile(place).catch(() => undefined);

@@ -390,7 +390,7 @@ export class WebdavDriver implements StorageDriver {
       if (there !== undefined && !isLookedAt) {
         // Nothing takes the place of a file but what is whole.
         const kept = await this.#client.find(place, call);
-        if (kept === undefined && this.#replacing === 'step-aside') throw storageError('ENTRY_NOT_FOUND');
+        if (kept === undefined && this.#replacing !== 'plain') throw storageError('ENTRY_NOT_FOUND');
         checkKept(kept, sizeBytes);
         isLookedAt = true;
       }
@@ -412,7 +412,8 @@ export class WebdavDriver implements StorageDriver {
         const isTaken = AppError.is(error, 'STALE_VERSION');
         // What was sent twice on the way finds its own file there. A server that was not tried may not show what is not there to be moved.
         const isGone = AppError.is(error, 'ENTRY_NOT_FOUND') || (isTaken && this.#replacing !== 'plain');
-        if (isGone && isOurs(now) && (await this.#client.find(place, {})) === undefined) return now;
+        // What was seen there before is not: the server may have kept nothing of the new one.
+        if (isGone && isOurs(now) && !isSame(there, now) && (await this.#client.find(place, {})) === undefined) return now;
         if (!isTaken && (now === undefined ? there === undefined : !now.isFolder)) throw error;
         isAnswered = beforePublish === undefined || isSame(there, now);
         there = now;

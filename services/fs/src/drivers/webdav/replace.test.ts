@@ -14,6 +14,8 @@ type Looks = 'before it removes' | 'where it is told so' | 'after it has removed
 async function startMemoryDav(looks: Looks) {
   const entries = new Map<string, string | undefined>([['/dav', undefined]]);
   const asked: string[] = [];
+  const date = new Date().toUTCString();
+  const lies = { aboutWrites: false };
   const nameOf = (url: string) => decodeURIComponent(new URL(url, 'http://server').pathname).replace(/\/$/, '');
   const inside = (name: string) => [...entries.keys()].filter((each) => each.startsWith(`${name}/`));
   const remove = (name: string) => {
@@ -35,7 +37,7 @@ async function startMemoryDav(looks: Looks) {
   const described = (name: string) => {
     const content = entries.get(name);
     const type = content === undefined ? '<collection/>' : '';
-    return `<response><href>${encodeURI(name)}</href><propstat><prop><resourcetype>${type}</resourcetype><getcontentlength>${content?.length ?? 0}</getcontentlength><getlastmodified>${DATE}</getlastmodified><getetag>"${content}"</getetag></prop><status>HTTP/1.1 200 OK</status></propstat></response>`;
+    return `<response><href>${encodeURI(name)}</href><propstat><prop><resourcetype>${type}</resourcetype><getcontentlength>${content?.length ?? 0}</getcontentlength><getlastmodified>${date}</getlastmodified><getetag>"${content}"</getetag></prop><status>HTTP/1.1 200 OK</status></propstat></response>`;
   };
   const server = await startHttpServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
@@ -48,7 +50,7 @@ async function startMemoryDav(looks: Looks) {
       entries.set(name, made);
       answer(201);
     };
-    if (method === 'PUT') return make(content);
+    if (method === 'PUT') return lies.aboutWrites ? answer(201) : make(content);
     if (method === 'MKCOL') return entries.has(name) ? answer(405) : make(undefined);
     if (method === 'MOVE') {
       const how = { overwrite: headers['overwrite'] === 'T', ifMatch: headers['if-match'] === '*' };
@@ -64,7 +66,7 @@ async function startMemoryDav(looks: Looks) {
     answer(207, `<multistatus xmlns="DAV:">${[name, ...shown].map((each) => described(each)).join('')}</multistatus>`);
   });
   onTestFinished(() => server.stop());
-  return { server, entries, asked };
+  return { server, entries, asked, lies };
 }
 
 async function opened(looks: Looks) {
@@ -121,3 +123,14 @@ it.each<[Looks, number]>([
   expect(await way.carryOut()).toBe(1);
   expect(entries.get('/dav/file')).toBe('second');
 });
+
+it.each<Looks>(['before it removes', 'where it is told so', 'after it has removed'])(
+  'a write that a server took, looks %s, and did not keep is not told as done for what was there before, though that is as new and as long',
+  async (looks) => {
+    const { driver, lies, entries } = await opened(looks);
+    lies.aboutWrites = true;
+    await expect(put(driver, '/file', 'new', { beforePublish: async () => undefined })).rejects.toThrow();
+    expect(entries.get('/dav/file')).toBe('old');
+    expect(await driver.stat(at('/file'))).toMatchObject({ sizeBytes: 3 });
+  },
+);
