@@ -26,13 +26,15 @@ export async function requireBringing(operation: Operation, directory: VirtualPa
  * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
  */
 export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
-  const { snapshot } = operation;
+  const { snapshot, actor } = operation;
   await requireBringing(operation, directory);
   const located = locate(snapshot, directory);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, callOf(operation));
+  // Of what is not shown to the caller nothing is told: each file that is to be brought there is refused.
+  const isTold = snapshot.rules.mayTouch(actor, directory, 'create') && !snapshot.table.isProtected(directory);
+  const found = isTold ? await findEntry(snapshot, directory, located, callOf(operation)) : undefined;
   if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
   return located;
 }

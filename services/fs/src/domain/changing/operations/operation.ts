@@ -106,9 +106,13 @@ export function requireWrite(snapshot: Snapshot, actor: Actor, directory: Virtua
   if (!snapshot.rules.canWrite(actor, directory)) throw denied();
 }
 
+/** Whether the caller may give an entry another name or place, or remove it, as far as paths and rules tell. @throws AppError PERMISSION_DENIED | FAILED_PRECONDITION (a root) */
 export function requireUnprotected(snapshot: Snapshot, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
-  if (path === '/' || path === actor.basePath || snapshot.table.isMountPoint(path))
-    throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
+  const isRoot = () => new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
+  if (path === '/' || path === actor.basePath) throw isRoot();
+  // Who does not see an entry is not told that it is a storage.
+  snapshot.rules.requireEntry(actor, path, 'write');
+  if (snapshot.table.isMountPoint(path)) throw isRoot();
   if (snapshot.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
 }
 

@@ -107,7 +107,6 @@ export function requireRemoval({ snapshot, actor }: Operation, directory: Virtua
 /** Whether the caller may remove this entry, as far as paths and rules tell. @throws AppError PERMISSION_DENIED | FAILED_PRECONDITION (a mount point) */
 export function requireRemovable({ snapshot, actor }: Operation, path: VirtualPath): void {
   requireUnprotected(snapshot, actor, path, 'delete');
-  snapshot.rules.requireEntry(actor, path, 'write');
 }
 
 /** Whether nothing in the entry is hidden from the caller, who would destroy it with it. @throws AppError PERMISSION_DENIED */

@@ -29,7 +29,6 @@ export async function renameEntry(
   const name = parseEntryName(request.name);
   requireUnprotected(snapshot, actor, path, 'rename');
   requireWrite(snapshot, actor, parentPath(path));
-  snapshot.rules.requireEntry(actor, path, 'write');
   const found = await getEntry(snapshot, path, callOf(operation));
   if (baseName(path) === name) return;
   requireNoGuard(operation, path);

@@ -175,7 +175,6 @@ async function checkedRenamings(
     targets.add(slot(name));
     const source = childPath(folder.path, entry.name);
     requireUnprotected(snapshot, actor, source, 'rename');
-    snapshot.rules.requireEntry(actor, source, 'write');
     if (entry.name === name) continue;
     requireNoGuard(operation, source);
     const target = childPath(folder.path, name);
