@@ -72,7 +72,10 @@ describe('a record of the store', () => {
     for (const [field, damaged] of damages(users.fields, user)) {
       const read = userFromStore(damaged);
       expectTyped(users.fields, read);
-      expect([field, read.disabled]).toEqual([field, ['_id', 'role', 'base_path', 'disabled', 'quota_bytes'].includes(field)]);
+      expect([field, read.disabled]).toEqual([
+        field,
+        ['_id', 'role', 'base_path', 'disabled', 'quota_bytes', 'chose_name'].includes(field),
+      ]);
       // Nobody passes it, and nothing of it is off.
       if (field === 'otp_secret') expect(read.otp_secret).toBe('unreadable');
     }

@@ -50,13 +50,14 @@ describe('what is asked for under one key', () => {
     expect(done.times).toBe(1);
   });
 
-  it('is done again under another key, of another user, without one, or where another call had it', async () => {
+  it('is done again under another key, of another user or below another folder, without one, or where another call had it', async () => {
     const { done, run } = work();
     const [once] = replicas;
     for (const call of [
       callOf('key-of-sixteen-2'),
       callOf('key-of-sixteen-3'),
       callOf('key-of-sixteen-3', 4_711),
+      { ...callOf('key-of-sixteen-3'), identity: { ...USER, basePath: '/elsewhere' } },
       callOf(undefined),
       callOf(undefined),
     ])
@@ -67,7 +68,7 @@ describe('what is asked for under one key', () => {
       ['removeEntries', ['a', 'b']],
     ])
       await once(callOf('key-of-sixteen-2'), asked, run);
-    expect(done.times).toBe(8);
+    expect(done.times).toBe(9);
   });
 
   it('fails as it failed, and is done anew where a failure leaves nothing', async () => {

@@ -1,5 +1,13 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
-import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, LanguageDescription, syntaxHighlighting } from '@codemirror/language';
+import {
+  bracketMatching,
+  foldGutter,
+  HighlightStyle,
+  indentOnInput,
+  LanguageDescription,
+  StreamLanguage,
+  syntaxHighlighting,
+} from '@codemirror/language';
 import { languages } from '@codemirror/language-data';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
@@ -9,6 +17,8 @@ import { type JSX, onCleanup, onMount } from 'solid-js';
 
 /** A line of more letters is no code, and colours would cost more than they tell. */
 const MAX_COLOURED_LINE = 10_000;
+/** The same of languages that are read by patterns, a line in one turn: some of these take the third power of its letters, CMake's eight minutes for 10,000. */
+const MAX_PATTERN_LINE = 500;
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.comment, tags.meta], color: 'var(--faint)', fontStyle: 'italic' },
@@ -74,10 +84,14 @@ export default function CodeField(props: {
       ],
     });
     if (isEdited) view.focus();
-    const found = hasLongLine(props.text) ? null : LanguageDescription.matchFilename(languages, props.name);
+    const longest = longestLine(props.text);
+    const found = longest > MAX_COLOURED_LINE ? null : LanguageDescription.matchFilename(languages, props.name);
     // Without its colours it is still the text.
     found?.load().then(
-      (support) => view.dispatch({ effects: language.reconfigure(support) }),
+      (support) => {
+        if (!(support.language instanceof StreamLanguage) || longest <= MAX_PATTERN_LINE)
+          view.dispatch({ effects: language.reconfigure(support) });
+      },
       () => undefined,
     );
     onCleanup(() => view.destroy());
@@ -97,12 +111,14 @@ function editing(onInput: (text: string) => void): Extension {
   ];
 }
 
-function hasLongLine(text: string): boolean {
+/** In letters. */
+function longestLine(text: string): number {
+  let longest = 0;
   for (let start = 0; start < text.length; ) {
-    const end = text.indexOf('\n', start);
-    if ((end < 0 ? text.length : end) - start > MAX_COLOURED_LINE) return true;
-    if (end < 0) return false;
+    const found = text.indexOf('\n', start);
+    const end = found < 0 ? text.length : found;
+    longest = Math.max(longest, end - start);
     start = end + 1;
   }
-  return false;
+  return longest;
 }

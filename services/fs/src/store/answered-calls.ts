@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { isDuplicateKey, type Models, makeIndexes } from '@wharf/models';
 import { createPace } from '@wharf/pace';
+import { VIRTUAL_ROOT } from '@wharf/paths';
 import { type Call, foreseen, forPeople, isStoreFull } from '@wharf/service-kit';
 import { createShelf } from './answer-shelf.ts';
 
@@ -109,7 +110,9 @@ export function createOnce({ answeredCalls }: Models, clock: () => number, patie
   ) => {
     const { identity, onceKey, signal, cameAtMs = performance.now() } = call;
     if (onceKey === undefined || identity?.kind !== 'user') return run(call);
-    const attempt = { _id: await nameOf([identity.id, onceKey], asked), owner: randomUUID() };
+    // Below another folder the same paths are other files.
+    const below = identity.basePath === VIRTUAL_ROOT ? [] : [identity.basePath];
+    const attempt = { _id: await nameOf([identity.id, onceKey, ...below], asked), owner: randomUUID() };
     const known = await findAnswer(attempt, signal);
     if (known?.error) throw new AppError(isErrorCode(known.error.code) ? known.error.code : 'INTERNAL', known.error.message);
     if (known) return known.result as Result;
