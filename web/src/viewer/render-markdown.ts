@@ -27,6 +27,9 @@ const CLEANING = {
 /** Pictures beside one text that are fetched; of more the words are left. */
 const MAX_PICTURES = 100;
 
+/** So many places of tables the cells of one text have that go over several; where there are more, the rest go over one each. */
+const MAX_SPANNED = 2_000;
+
 /** What is longer, in UTF-16 units, the page would take long to look through. */
 const MAX_HTML = 4_000_000;
 
@@ -56,6 +59,7 @@ export async function renderMarkdown(text: string, folder: string, ofAdmin = fal
     const path = pathNear(address, folder);
     if (path !== undefined) link.setAttribute('href', addressOf(path) + (/#.*/.exec(address)?.[0] ?? ''));
   }
+  boundSpans(fragment);
   const near: [HTMLImageElement, string][] = [];
   const far: [HTMLImageElement, string][] = [];
   for (const image of fragment.querySelectorAll('img')) {
@@ -72,6 +76,18 @@ export async function renderMarkdown(text: string, folder: string, ofAdmin = fal
   void showPictures(near.slice(0, MAX_PICTURES));
   return [...(far.length > 0 ? [askFor(far)] : []), ...fragment.childNodes];
 }
+
+/** Of cells that go over rows and columns a browser lays out each place: 90 KB of them ended a tab. */
+function boundSpans(fragment: DocumentFragment): void {
+  let places = 0;
+  for (const cell of fragment.querySelectorAll<HTMLElement>('[colspan], [rowspan], [span]')) {
+    const [columns = 1, rows = 1, all = 1] = SPANS.map((name) => Math.max(1, Number.parseInt(cell.getAttribute(name) ?? '1', 10) || 1));
+    places += columns * rows * all;
+    if (places > MAX_SPANNED) for (const name of SPANS) cell.removeAttribute(name);
+  }
+}
+
+const SPANS = ['colspan', 'rowspan', 'span'] as const;
 
 /** Asks whether pictures of other sites are to be shown. */
 function askFor(far: readonly [HTMLImageElement, string][]): HTMLElement {

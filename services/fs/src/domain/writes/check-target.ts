@@ -29,12 +29,12 @@ export async function checkTarget(operation: Operation, directory: VirtualPath):
   const { snapshot, actor } = operation;
   await requireBringing(operation, directory);
   const located = locate(snapshot, directory);
+  // Of what is not shown to the caller nothing is told: each file that is to be brought there is refused.
+  if (!snapshot.rules.mayTouch(actor, directory, 'create')) return located;
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  // Of what is not shown to the caller nothing is told: each file that is to be brought there is refused.
-  const isTold = snapshot.rules.mayTouch(actor, directory, 'create') && !snapshot.table.isProtected(directory);
-  const found = isTold ? await findEntry(snapshot, directory, located, callOf(operation)) : undefined;
+  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, callOf(operation));
   if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
   return located;
 }
