@@ -26,9 +26,9 @@ export async function keepsDrafts(session: SftpSession, place: string): Promise<
   try {
     for (const round of ROUNDS) {
       await using(session, place, OPEN.READ | OPEN.WRITE | flags, async (handle) => {
-        isMade = true;
         for (const { text, at } of round) await session.write(handle, Buffer.from(text), at);
       });
+      isMade = true;
       flags = 0;
     }
     if ((await session.lstat(place)).sizeBytes !== WHOLE.length) return false;
