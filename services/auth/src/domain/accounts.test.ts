@@ -1,23 +1,11 @@
 import { ROLE } from '@wharf/rights';
 import { describe, expect, it } from 'vitest';
 import { createAccounts } from './accounts.ts';
+import { ANN } from './testing/ann.ts';
 import type { User } from './user.ts';
 
-const ID = 7;
-const USER: User = {
-  ...{
-    id: ID,
-    username: 'ann',
-    usernameKey: 'ann',
-    choseName: false,
-    passwordHash: 'hash',
-    pwdTs: 1,
-    basePath: '/',
-    role: ROLE.general,
-    permission: 0,
-  },
-  ...{ disabled: false, ssoId: '', allowLdap: false, quotaBytes: 0, otpSecret: '' },
-};
+const USER = ANN;
+const ID = USER.id;
 const AWAY = new Error('the store is away');
 
 /** @param awayAt the write, counted from 1, at which the store goes away; it is back for the next call */

@@ -1,23 +1,10 @@
-import { ROLE } from '@wharf/rights';
 import { expect, it } from 'vitest';
+import { ANN } from './testing/ann.ts';
 import { createTwoStep, type TwoStepStore } from './two-step.ts';
 import type { User } from './user.ts';
 
-const ID = 7;
-const USER: User = {
-  ...{
-    id: ID,
-    username: 'ann',
-    usernameKey: 'ann',
-    choseName: false,
-    passwordHash: 'hash',
-    pwdTs: 1,
-    basePath: '/',
-    role: ROLE.general,
-    permission: 0,
-  },
-  ...{ disabled: false, ssoId: '', allowLdap: false, quotaBytes: 0, otpSecret: 'sealed' },
-};
+const USER: User = { ...ANN, otpSecret: 'sealed' };
+const ID = USER.id;
 const AWAY = new Error('the store is away');
 
 it.each([1, 2, 3, 4])(

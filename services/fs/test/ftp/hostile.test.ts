@@ -72,6 +72,29 @@ function keeping(
   };
 }
 
+/** A folder with two files on a server that breaks the connection as the one of them is to step aside; `moveAside` does that late, to what is there by then. */
+async function openMovingLate(start: (answers: Parameters<typeof startHostile>[0]) => Promise<Pick<HostileServer, 'port'>>) {
+  const files = new Map([
+    ['/root/old', 'old content'],
+    ['/root/file', 'new content'],
+  ]);
+  let aside = '';
+  const server = await start({
+    reply: keeping(files),
+    cuts(verb, place) {
+      const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
+      if (isFirst) aside = place;
+      return isFirst;
+    },
+  });
+  return {
+    files,
+    driver: await openFtp(itemsOf(server)),
+    asidePlace: () => aside,
+    moveAside: (content: string) => files.set(aside, content).delete('/root/old'),
+  };
+}
+
 /** A server that takes one connection at a time, and ends each other one without a word. */
 async function startNarrow(answers: Parameters<typeof startHostile>[0] = {}): Promise<{ port: number }> {
   let open = 0;
@@ -644,22 +667,9 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
   });
 
   it('that moves a file aside late, and takes one session, has what is there by then by its name before another is stored', async () => {
-    const files = new Map([
-      ['/root/old', 'old content'],
-      ['/root/file', 'new content'],
-    ]);
-    let aside = '';
-    const server = await startNarrow({
-      reply: keeping(files),
-      cuts(verb, place) {
-        const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
-        if (isFirst) aside = place;
-        return isFirst;
-      },
-    });
-    const driver = await openFtp(itemsOf(server));
+    const { files, driver, moveAside } = await openMovingLate(startNarrow);
     await codeOf(driver.rename(mpath('/file'), mpath('/old'), { overwrite: true }));
-    files.set(aside, 'newer content').delete('/root/old');
+    moveAside('newer content');
     expect(await codeOf(driver.write(mpath('/old'), bytesOf('n'), { overwrite: false }))).toBe('ENTRY_EXISTS');
     expect(files.get('/root/old')).toBe('newer content');
   });
@@ -672,25 +682,12 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ['gets a folder', (driver) => driver.makeDirectory(mpath('/old')), 'ENTRY_EXISTS'],
     ['is removed', (driver) => driver.remove(mpath('/old'), { recursive: false }), 'done'],
   ])('that moves a file aside late has what is there by then by its name before it %s', async (what, call, outcome) => {
-    const files = new Map([
-      ['/root/old', 'old content'],
-      ['/root/file', 'new content'],
-    ]);
-    let aside = '';
-    const server = await startHostile({
-      reply: keeping(files),
-      cuts(verb, place) {
-        const isFirst = verb === 'RNTO' && aside === '' && place.includes('aside');
-        if (isFirst) aside = place;
-        return isFirst;
-      },
-    });
-    const driver = await openFtp(itemsOf(server));
+    const { files, driver, moveAside, asidePlace } = await openMovingLate(startHostile);
     const replacing = driver.rename(mpath('/file'), mpath('/old'), { overwrite: true });
     expect((await refusalOf(replacing))[0]).toBe('STORAGE_UNAVAILABLE');
-    files.set(aside, 'newer content').delete('/root/old');
+    moveAside('newer content');
     expect(await codeOf(call(driver))).toBe(outcome);
-    expect([files.get(aside), files.get('/root/old') ?? files.get('/root/other')]).toEqual([
+    expect([files.get(asidePlace()), files.get('/root/old') ?? files.get('/root/other')]).toEqual([
       undefined,
       what === 'is removed' ? undefined : 'newer content',
     ]);
