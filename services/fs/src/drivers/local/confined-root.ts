@@ -8,6 +8,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
 import { isAbsence } from './errors.ts';
 import { isOnExactDisk } from './exact-disks.ts';
+import { findRootDisk, type RootDisk, requireRootDisk } from './root-disk.ts';
 import { SpelledNames } from './spelled-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
@@ -29,6 +30,13 @@ export interface HeldFolder {
   close(): void;
 }
 
+/** The caller closes `fd`. */
+interface OpenedFile {
+  readonly fd: number;
+  readonly stats: fs.Stats;
+  readonly realPath: string;
+}
+
 /**
  * The only way from a path of a storage to the disk. Links are followed only to places inside the root.
  *
@@ -46,12 +54,24 @@ export class ConfinedRoot {
   readonly #isExact: (folder: string) => boolean;
   readonly #names = new SpelledNames();
   #folds = false;
+  #disk: RootDisk;
 
   /** @param isExact another answer than the disk's is given by tests only */
   constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS, isExact = isOnExactDisk) {
     this.rootPath = rootPath;
     this.#hasHandles = hasHandles;
     this.#isExact = isExact;
+    this.#disk = findRootDisk(rootPath);
+  }
+
+  /** What the root is on, as far as is known. */
+  get disk(): RootDisk {
+    return this.#disk;
+  }
+
+  /** What the root was on when the storage was opened. */
+  goByDisk(disk: RootDisk): void {
+    this.#disk = disk;
   }
 
   /** From now on other spellings of a name are not there. */
@@ -68,15 +88,12 @@ export class ConfinedRoot {
     return this.#folds || name.startsWith('.') || isDoubtfulName(name);
   }
 
-  /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR */
+  /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR; STORAGE_UNAVAILABLE where the disk of the root is not there */
   holdFolder(folder: MountPath): HeldFolder {
-    try {
+    return this.#onDisk(() => {
       this.#checkSpelling(folder);
       return this.#hold(this.#absolute(folder));
-    } catch (error) {
-      if (folder === '/' && systemCodeOf(error) === 'ENOENT') throw storageError('STORAGE_UNAVAILABLE', error);
-      throw error;
-    }
+    });
   }
 
   /** The folder of an entry and its name. The entry itself may be missing, or a link. @throws INVALID_ARGUMENT for the root */
@@ -101,17 +118,10 @@ export class ConfinedRoot {
 
   /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
   stat(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
-    this.#checkSpelling(entry);
-    if (!this.#hasHandles) return this.#statByPath(entry);
-    const place = this.#absolute(entry);
-    const fd = fs.openSync(place, O_PATH | O_NOFOLLOW);
-    try {
-      const stats = fs.fstatSync(fd);
-      if (!this.#contains(fs.readlinkSync(handlePath(fd)))) throw storageError('ENTRY_NOT_FOUND');
-      return stats.isSymbolicLink() ? { stats: this.statTarget(place) ?? stats, isLink: true } : { stats, isLink: false };
-    } finally {
-      fs.closeSync(fd);
-    }
+    return this.#onDisk(() => {
+      this.#checkSpelling(entry);
+      return this.#hasHandles ? this.#statByHandle(entry) : this.#statByPath(entry);
+    });
   }
 
   /** What a link leads to; undefined when that is missing or outside the root. */
@@ -129,23 +139,11 @@ export class ConfinedRoot {
    * Opens a regular file for reading, links followed. The caller closes the handle.
    * @throws IS_A_DIRECTORY | UNSUPPORTED_OPERATION for what is neither file nor folder, without waiting for it
    */
-  openFile(file: MountPath): { fd: number; stats: fs.Stats; realPath: string } {
-    this.#checkSpelling(file);
-    const place = this.#absolute(file);
-    // To open a device can act on it, so that only regular files get this far; what is opened then is checked again.
-    checkRegular(fs.statSync(place));
-    const before = this.#hasHandles ? undefined : fs.realpathSync.native(place);
-    const fd = fs.openSync(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    try {
-      const realPath = this.#hasHandles ? fs.readlinkSync(handlePath(fd)) : fs.realpathSync.native(place);
-      if (!this.#contains(realPath) || (before !== undefined && before !== realPath)) throw storageError('ENTRY_NOT_FOUND');
-      const stats = fs.fstatSync(fd);
-      checkRegular(stats);
-      return { fd, stats, realPath };
-    } catch (error) {
-      fs.closeSync(fd);
-      throw error;
-    }
+  openFile(file: MountPath): OpenedFile {
+    return this.#onDisk(() => {
+      this.#checkSpelling(file);
+      return this.#openRegular(this.#absolute(file));
+    });
   }
 
   /** A folder of our own right in a held one, never through a link. Reserved names are fine here. */
@@ -167,6 +165,31 @@ export class ConfinedRoot {
       if (folder === '/') break;
     }
     return stamp;
+  }
+
+  /** What is not found on a disk that is away is not gone. */
+  #onDisk<Found>(find: () => Found): Found {
+    try {
+      return find();
+    } catch (error) {
+      if (isAbsence(error)) this.#requireDisk();
+      throw error;
+    }
+  }
+
+  /** It may lie on a disk that is mounted below the root. */
+  #checkDevice(found: fs.Stats): void {
+    if (found.dev !== this.#disk.device) this.#requireDisk();
+  }
+
+  #requireDisk(): void {
+    const disk = requireRootDisk(this.rootPath, this.#disk);
+    if (disk === this.#disk) return;
+    this.#disk = disk;
+    if (this.#folds || this.#isExact(this.rootPath)) return;
+    // It was not tried out how this one takes names, and what is being done was not held to it.
+    this.guardSpelling();
+    throw storageError('STORAGE_UNAVAILABLE', new Error('another disk is mounted at the root'));
   }
 
   /** What is missing passes: the system says so. @throws ENOENT when a segment is spelled otherwise, for by that name nothing is there */
@@ -195,20 +218,41 @@ export class ConfinedRoot {
 
   #hold(place: string): HeldFolder {
     if (!this.#hasHandles) return this.#holdByPath(place);
-    const held = heldByHandle(fs.openSync(place, O_PATH | O_DIRECTORY));
-    if (this.#contains(held.realPath)) return held;
-    held.close();
-    throw storageError('ENTRY_NOT_FOUND');
+    const fd = fs.openSync(place, O_PATH | O_DIRECTORY);
+    const held = heldByHandle(fd);
+    try {
+      this.#checkDevice(fs.fstatSync(fd));
+      if (this.#contains(held.realPath)) return held;
+      throw storageError('ENTRY_NOT_FOUND');
+    } catch (error) {
+      held.close();
+      throw error;
+    }
   }
 
   #holdByPath(place: string): HeldFolder {
     const realPath = fs.realpathSync.native(place);
     if (!this.#contains(realPath)) throw storageError('ENTRY_NOT_FOUND');
-    if (!fs.lstatSync(realPath).isDirectory()) throw storageError('NOT_A_DIRECTORY');
+    const stats = fs.lstatSync(realPath);
+    this.#checkDevice(stats);
+    if (!stats.isDirectory()) throw storageError('NOT_A_DIRECTORY');
     const recheck = () => {
       if (fs.realpathSync.native(place) !== realPath) throw storageError('ENTRY_NOT_FOUND');
     };
     return heldByPath(realPath, recheck);
+  }
+
+  #statByHandle(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
+    const place = this.#absolute(entry);
+    const fd = fs.openSync(place, O_PATH | O_NOFOLLOW);
+    try {
+      const stats = fs.fstatSync(fd);
+      this.#checkDevice(stats);
+      if (!this.#contains(fs.readlinkSync(handlePath(fd)))) throw storageError('ENTRY_NOT_FOUND');
+      return stats.isSymbolicLink() ? { stats: this.statTarget(place) ?? stats, isLink: true } : { stats, isLink: false };
+    } finally {
+      fs.closeSync(fd);
+    }
   }
 
   #statByPath(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
@@ -234,6 +278,24 @@ export class ConfinedRoot {
       }
     } catch (error) {
       if (isAbsence(error) || systemCodeOf(error) === 'EACCES') return undefined;
+      throw error;
+    }
+  }
+
+  #openRegular(place: string): OpenedFile {
+    // To open a device can act on it, so that only regular files get this far; what is opened then is checked again.
+    checkRegular(fs.statSync(place));
+    const before = this.#hasHandles ? undefined : fs.realpathSync.native(place);
+    const fd = fs.openSync(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    try {
+      const realPath = this.#hasHandles ? fs.readlinkSync(handlePath(fd)) : fs.realpathSync.native(place);
+      if (!this.#contains(realPath) || (before !== undefined && before !== realPath)) throw storageError('ENTRY_NOT_FOUND');
+      const stats = fs.fstatSync(fd);
+      this.#checkDevice(stats);
+      checkRegular(stats);
+      return { fd, stats, realPath };
+    } catch (error) {
+      fs.closeSync(fd);
       throw error;
     }
   }

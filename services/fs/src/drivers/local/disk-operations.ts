@@ -10,6 +10,7 @@ import { DiskReads, type OnlyShort } from './disk-reads.ts';
 import { DiskWrites, type PlacedWrite, type SmallWrite } from './disk-writes.ts';
 import { probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
+import type { RootDisk } from './root-disk.ts';
 import { TempArea, type TempRef } from './temp-area.ts';
 
 /** What a disk worker can be asked for; arguments and results can be cloned. The signal comes from the pool. */
@@ -20,6 +21,7 @@ export interface DiskFacts {
   /** The root as it was resolved. */
   readonly rootPath: string;
   readonly names: NameTraits;
+  readonly disk: RootDisk;
 }
 
 /**
@@ -29,6 +31,7 @@ export interface DiskFacts {
 export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts>) {
   const root = new ConfinedRoot(findRoot(settings.rootPath));
   if (settings.names?.folds) root.guardSpelling();
+  if (settings.disk) root.goByDisk(settings.disk);
   const temp = new TempArea(root);
   const reads = new DiskReads(root, temp, settings.showsHidden);
   const bin = settings.recycleBinPath === undefined ? undefined : openRecycleBin(settings.recycleBinPath);
@@ -41,7 +44,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     findFacts: async (_signal: AbortSignal): Promise<DiskFacts> => {
       const names = await probeNames(root, temp);
       if (names.folds) root.guardSpelling();
-      return { rootPath: root.rootPath, names };
+      return { rootPath: root.rootPath, names, disk: root.disk };
     },
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
     list: (_signal: AbortSignal, path: MountPath, statCount: number, seesAll: boolean, onlyShort: OnlyShort) =>
