@@ -81,6 +81,8 @@ export async function renderMarkdown(text: string, folder: string, ofAdmin = fal
 function boundSpans(fragment: DocumentFragment): void {
   let places = 0;
   for (const cell of fragment.querySelectorAll<HTMLElement>('[colspan], [rowspan], [span]')) {
+    // All rows that follow.
+    if (Number.parseInt(cell.getAttribute('rowspan') ?? '1', 10) === 0) cell.removeAttribute('rowspan');
     const [columns = 1, rows = 1, all = 1] = SPANS.map((name) => Math.max(1, Number.parseInt(cell.getAttribute(name) ?? '1', 10) || 1));
     places += columns * rows * all;
     if (places > MAX_SPANNED) for (const name of SPANS) cell.removeAttribute(name);

@@ -283,8 +283,9 @@ export class S3Client {
 
   /** A folder goes behind what is in it: a store that keeps folders refuses to remove one with anything in it. */
   async deleteMany(keys: readonly string[], options: CallOptions): Promise<void> {
-    const plain = keys.filter((key) => !NOT_IN_XML.test(key)).sort((one, other) => other.length - one.length);
-    for (const key of keys) if (NOT_IN_XML.test(key)) await this.delete(key, options);
+    const behind = keys.toSorted((one, other) => other.length - one.length);
+    for (const key of behind) if (NOT_IN_XML.test(key)) await this.delete(key, options);
+    const plain = behind.filter((key) => !NOT_IN_XML.test(key));
     for (let at = 0; at < plain.length; at += PAGE_KEYS) await this.#deletePage(plain.slice(at, at + PAGE_KEYS), options);
   }
 

@@ -45,7 +45,7 @@ async function openStore(keys: readonly string[], { onDelete, times = 1 }: Odd =
       const content = objects.get(key);
       const holds = condition === undefined || condition === `"${content}"`;
       status = content === undefined && condition !== undefined ? 404 : holds ? 204 : 412;
-      if (status === 204) objects.delete(key);
+      if (status === 204 && !remove(key)) status = 409;
     }
     return status;
   };
@@ -55,9 +55,9 @@ async function openStore(keys: readonly string[], { onDelete, times = 1 }: Odd =
     const page = all.slice(0, Math.min(most, 3));
     const contents = page.map(
       (key) =>
-        `<Contents><Key>${key}</Key><Size>3</Size><LastModified>${DATE.toISOString()}</LastModified><ETag>"${objects.get(key)}"</ETag></Contents>`,
+        `<Contents><Key>${encodeURIComponent(key)}</Key><Size>3</Size><LastModified>${DATE.toISOString()}</LastModified><ETag>"${objects.get(key)}"</ETag></Contents>`,
     );
-    return `<ListBucketResult><IsTruncated>${page.length < all.length}</IsTruncated>${contents.join('')}</ListBucketResult>`;
+    return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${page.length < all.length}</IsTruncated>${contents.join('')}</ListBucketResult>`;
   };
   const server = await startHttpServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://store');
@@ -93,6 +93,13 @@ it('a folder of a store that keeps folders is removed behind all that is in it, 
   const { driver, left, removals } = await openStore(['folder/', ...inside]);
   expect(await outcomeOf(driver.remove(at('/folder'), { recursive: true }))).toBe('done');
   expect([left(), removals.flat().sort()]).toEqual([[], ['folder/', ...inside].sort()]);
+});
+
+it('a folder of a store that keeps folders, with a name that XML has no letters for, goes behind what is in it', async () => {
+  const inside = ['', 'a', 'b/', 'b/c'].map((key) => `above/fol\u0001der/${key}`);
+  const { driver, left } = await openStore(['above/.wharf', ...inside]);
+  expect(await outcomeOf(driver.remove(at('/above'), { recursive: true }))).toBe('done');
+  expect(left()).toEqual([]);
 });
 
 it('a removal that a store carries out late removes nothing that was stored since', async () => {

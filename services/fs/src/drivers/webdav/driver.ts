@@ -139,6 +139,7 @@ export class WebdavDriver implements StorageDriver {
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal }, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
   }
 
@@ -174,6 +175,7 @@ export class WebdavDriver implements StorageDriver {
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
     checkReachable(path);
+    await this.#temps.asides.bringMissed(path, signal);
     const until = this.#calls.until(signal);
     const { offsetBytes = 0, lengthBytes } = range ?? {};
     try {
@@ -227,6 +229,7 @@ export class WebdavDriver implements StorageDriver {
 
   async makeDirectory(path: MountPath, { signal, afterWaiting }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
+    await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#client.find(path, call);
       if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
@@ -239,6 +242,7 @@ export class WebdavDriver implements StorageDriver {
   async remove(path: MountPath, { signal, afterWaiting, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#temps.asides.bringMissed(path, signal);
     await this.#calls.run({ signal, afterWaiting }, async (call) => {
       const there = await this.#get(path, call);
       requireUnchanged(onlyIf, toEntry(nameAt(path), there));
@@ -260,6 +264,7 @@ export class WebdavDriver implements StorageDriver {
     checkReachable(from);
     checkUnreserved(to);
     if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, signal);
     return this.#calls.run({ signal, afterWaiting }, (call) =>
       this.#locks.run(to, async () => {
         const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
@@ -277,6 +282,7 @@ export class WebdavDriver implements StorageDriver {
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
     checkReachable(from);
     checkUnreserved(to);
+    for (const path of [from, to]) await this.#temps.asides.bringMissed(path, options.signal);
     return this.#calls.run(options, async (call) => {
       const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
       if (from === to) throw storageError('ENTRY_EXISTS');
@@ -368,6 +374,7 @@ export class WebdavDriver implements StorageDriver {
     { overwrite, beforePublish }: Publishing,
     call: Call,
   ): Promise<Resource | undefined> {
+    await this.#temps.asides.bringMissed(path, call.signal);
     const begunAtMs = Date.now();
     // Of a name that was taken for free an old date shows that something had it; another size is told elsewhere.
     const isOld = ({ modifiedAt, sizeBytes: kept }: Resource) => kept === sizeBytes && modifiedAt.getTime() < begunAtMs - NEW_WITHIN_MS;
@@ -413,7 +420,12 @@ export class WebdavDriver implements StorageDriver {
         // What was sent twice on the way finds its own file there. A server that was not tried may not show what is not there to be moved.
         const isGone = AppError.is(error, 'ENTRY_NOT_FOUND') || (isTaken && this.#replacing !== 'plain');
         // What was seen there before is not: the server may have kept nothing of the new one.
-        if (isGone && isOurs(now) && !isSame(there, now) && (await this.#client.find(place, {})) === undefined) return now;
+        const isNews = isOurs(now) && !isSame(there, now);
+        if (isGone && (isNews || (isTaken && there !== undefined)) && (await this.#client.find(place, {})) === undefined) {
+          if (isNews) return now;
+          // Nothing is left that could replace it.
+          if (isTaken) throw error;
+        }
         if (!isTaken && (now === undefined ? there === undefined : !now.isFolder)) throw error;
         isAnswered = beforePublish === undefined || isSame(there, now);
         there = now;

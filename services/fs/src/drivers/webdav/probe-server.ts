@@ -1,8 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { isEntryName } from '@wharf/paths';
 import { foldsCase, spellingsToAsk, triedTraits } from '../../driver-contract/folding.ts';
+import { LATE_LOOKS_MS } from '../../driver-contract/really-renamed.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
-import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isAway, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { Place, WebdavClient } from './client.ts';
 
 /** What a server shows when it is tried. */
@@ -18,7 +20,7 @@ export interface ServerTraits {
  * How something takes the place of what has a name, so that a MOVE that is carried out late or twice, when nothing is left to move, takes nothing away:
  * `plain`: by a MOVE that replaces. The server looks first what there is to move, or could not be tried
  * `if-there`: by the same with `If-Match: *`, without which the server removes what has the name before it looks
- * `step-aside`: that gives up its name before, as the server removes it first whatever it is told
+ * `step-aside`: that gives up its name before, as the server removes it first whatever it is told, or did not say what it does: it was too busy, or its proxy answered
  */
 export type Replacing = 'plain' | 'if-there' | 'step-aside';
 
@@ -114,13 +116,21 @@ async function refusesToReplace(client: WebdavClient, from: Place, to: Place, op
 /** @param folder has the files `a` and `b` */
 async function triedReplacing(client: WebdavClient, folder: Place, options: CallOptions): Promise<Replacing> {
   const [file, other] = [`${folder}/a`, `${folder}/b`];
-  /** @returns whether something has the name of what was to be replaced */
+  /** @returns whether something has the name of what was to be replaced; undefined: nobody says whether the server was asked */
   const stays = async (from: Place, ifThere: boolean) => {
-    await client.place('MOVE', from, other, false, true, { ...options, ifThere }).catch(() => throwIfAborted(options.signal));
-    return (await client.find(other, options)) !== undefined;
+    for (const pauseMs of [0, ...LATE_LOOKS_MS]) {
+      await wait(pauseMs, undefined, { signal: options.signal });
+      const failure = await client.place('MOVE', from, other, false, true, { ...options, ifThere }).catch((error: unknown) => error);
+      throwIfAborted(options.signal);
+      if ((await client.find(other, options)) === undefined) return false;
+      if (!isAway(failure) && !AppError.is(failure, 'FAILED_PRECONDITION')) return true;
+    }
+    return undefined;
   };
   // Of a server that does not show what is called so nothing is known.
-  if ((await client.find(other, options)) === undefined || (await stays(`${folder}/missing`, false))) return 'plain';
+  if ((await client.find(other, options)) === undefined) return 'plain';
+  const looksFirst = await stays(`${folder}/missing`, false);
+  if (looksFirst !== false) return looksFirst ? 'plain' : 'step-aside';
   await triedWrite(client, other, 1, options);
   if (!(await stays(`${folder}/missing`, true))) return 'step-aside';
   const isMoved = (await stays(file, true)) && (await client.find(file, options)) === undefined;

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { startHttpServer } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, put, textOf } from '../../driver-contract/conformance/driver-calls.ts';
@@ -15,7 +16,8 @@ async function startMemoryDav(looks: Looks) {
   const entries = new Map<string, string | undefined>([['/dav', undefined]]);
   const asked: string[] = [];
   const date = new Date().toUTCString();
-  const lies = { aboutWrites: false };
+  const lies = { aboutWrites: false, aboutMoves: false };
+  const busy = { status: 503, times: 0, isHolder: (name: string) => /\/\.wharf-tmp-aside-[^/]*$/.test(name) };
   const nameOf = (url: string) => decodeURIComponent(new URL(url, 'http://server').pathname).replace(/\/$/, '');
   const inside = (name: string) => [...entries.keys()].filter((each) => each.startsWith(`${name}/`));
   const remove = (name: string) => {
@@ -51,10 +53,16 @@ async function startMemoryDav(looks: Looks) {
       answer(201);
     };
     if (method === 'PUT') return lies.aboutWrites ? answer(201) : make(content);
+    if (method === 'COPY') {
+      entries.set(nameOf(String(headers['destination'])), entries.get(name));
+      return answer(201);
+    }
     if (method === 'MKCOL') return entries.has(name) ? answer(405) : make(undefined);
     if (method === 'MOVE') {
+      if ((name.endsWith('/missing') || busy.isHolder(name)) && busy.times-- > 0) return answer(busy.status);
       const how = { overwrite: headers['overwrite'] === 'T', ifMatch: headers['if-match'] === '*' };
-      return answer(move(name, nameOf(String(headers['destination'])), how));
+      const status = move(name, nameOf(String(headers['destination'])), how);
+      return answer(lies.aboutMoves && how.ifMatch ? 412 : status);
     }
     if (!entries.has(name)) return answer(404);
     if (method === 'DELETE') {
@@ -66,11 +74,12 @@ async function startMemoryDav(looks: Looks) {
     answer(207, `<multistatus xmlns="DAV:">${[name, ...shown].map((each) => described(each)).join('')}</multistatus>`);
   });
   onTestFinished(() => server.stop());
-  return { server, entries, asked, lies };
+  return { server, entries, asked, lies, busy };
 }
 
-async function opened(looks: Looks) {
+async function opened(looks: Looks, busy = { status: 503, times: 0 }) {
   const dav = await startMemoryDav(looks);
+  Object.assign(dav.busy, busy);
   const way = await startDoubtfulWay(dav.server);
   onTestFinished(() => way.stop());
   const items = { address: `${way.url}/dav`, username: 'u', password: 'p', root_folder_path: '/' };
@@ -134,3 +143,51 @@ it.each<Looks>(['before it removes', 'where it is told so', 'after it has remove
     expect(await driver.stat(at('/file'))).toMatchObject({ sizeBytes: 3 });
   },
 );
+
+it.each<[string, (driver: Required<StorageDriver>) => Promise<unknown>, string]>([
+  ['is looked at', (driver) => driver.stat(at('/file')), 'done'],
+  ['is read', (driver) => textOf(driver, '/file'), 'done'],
+  ['is stored where nothing is', (driver) => put(driver, '/file', 'other', { overwrite: false }), 'ENTRY_EXISTS'],
+  ['gets a folder', (driver) => driver.makeDirectory(at('/file')), 'ENTRY_EXISTS'],
+  ['is given to another', (driver) => driver.rename(at('/other'), at('/file'), { overwrite: false }), 'ENTRY_EXISTS'],
+  ['is copied', (driver) => driver.copy(at('/file'), at('/copy'), { overwrite: false }), 'done'],
+  ['is moved', (driver) => driver.rename(at('/file'), at('/moved'), { overwrite: false }), 'done'],
+  ['is removed', (driver) => driver.remove(at('/file'), { recursive: false }), 'done'],
+])('what a server moves aside late, as its folder could not be removed, has its name again before it %s', async (what, call, outcome) => {
+  const { driver, way, entries, busy } = await opened('after it has removed');
+  await put(driver, '/other', 'other');
+  way.moves = 0;
+  way.doubt = { lateMove: 2 };
+  busy.times = 2;
+  await put(driver, '/file', 'first').catch(() => undefined);
+  way.doubt = 'none';
+  busy.times = 0;
+  expect(await way.carryOut()).toBe(1);
+  expect(entries.has('/dav/file')).toBe(false);
+  const told = call(driver).then(
+    () => 'done',
+    (error: unknown) => AppError.from(error).code,
+  );
+  expect(await told).toBe(outcome);
+  const name = { 'is copied': '/copy', 'is moved': '/moved' }[what] ?? '/file';
+  expect(entries.get(`/dav${name}`)).toBe(what === 'is removed' ? undefined : 'old');
+});
+
+it.each<[number, number, readonly string[]]>([
+  [423, 1, ['PUT', 'MOVE', 'MOVE if there']],
+  [429, 1, ['PUT', 'MOVE', 'MOVE if there']],
+  [503, 2, ['PUT', 'MOVE', 'MOVE if there']],
+  [504, 99, ['PUT', 'MOVE', 'MKCOL', 'MOVE', 'MOVE', 'DELETE']],
+])('a server that answers %d as it is tried, %d times, is not taken for one that looks first', async (status, times, calls) => {
+  const { driver, asked } = await opened('where it is told so', { status, times });
+  await put(driver, '/file', 'new content');
+  expect(asked).toEqual(calls);
+});
+
+it('a server that denies a MOVE which it has done is not asked for it again, though what it moved looks as what was there', async () => {
+  const { driver, asked, lies, entries } = await opened('where it is told so');
+  lies.aboutMoves = true;
+  await expect(put(driver, '/file', 'old', { beforePublish: async () => undefined })).rejects.toThrow();
+  expect(entries.get('/dav/file')).toBe('old');
+  expect(asked.filter((each) => each.startsWith('MOVE'))).toHaveLength(1);
+});
