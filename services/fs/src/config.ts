@@ -40,7 +40,7 @@ export const fsConfig = {
   uploadsPerUser: configKey(
     'WHARF_UPLOADS_PER_USER',
     z.coerce.number('must be a number').int().min(1).default(1_000),
-    'Unfinished uploads in parts that one user may have.',
+    'Unfinished uploads in parts that one user may have, and guests of one address a tenth of it.',
   ),
   uploadsOfAll: configKey(
     'WHARF_UPLOADS_OF_ALL',

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
 import { ROLE } from '@wharf/rights';
 import type { AccountReads, Call, UserIdentity } from '@wharf/service-kit';
-import { userOf } from '@wharf/service-kit';
+import { plainAddress, userOf } from '@wharf/service-kit';
 import type { TaskCreator } from '@wharf/task-engine';
 import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
@@ -46,6 +46,12 @@ export function linkOptionsOf({ signal, address, agent }: Call): LinkOptions {
 export function creatorOf(call: Call): TaskCreator {
   const { id, username, role } = userOf(call);
   return { id, name: username, role };
+}
+
+/** Whose an upload is that a call begins. @throws AppError UNAUTHENTICATED */
+export function uploaderOf(call: Call): { userName: string; address: string | undefined } {
+  const { username, role } = userOf(call);
+  return { userName: username, address: role === ROLE.guest ? plainAddress(call.address ?? '') : undefined };
 }
 
 /** Who reads, and under which configuration. */

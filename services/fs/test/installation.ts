@@ -90,6 +90,8 @@ export interface Installation {
   mountFolder(): Promise<string>;
   writeRule(rule: Partial<RuleRecord>): Promise<number>;
   writeSetting(key: string, value: string): Promise<number>;
+  /** Makes the guest, with permissions to upload and the like. */
+  letGuestsIn(permission: number): Promise<void>;
   /** Changes a user that login() made, as auth does: told to everybody. */
   writeUser(user: { id: number; disabled?: boolean; permission?: number; base_path?: string; quota_bytes?: number }): Promise<void>;
   /** Tells everybody that admin's data changed. */
@@ -133,6 +135,14 @@ export async function openInstallation(): Promise<Installation> {
     return nextRevision(models);
   };
 
+  const makeUser = async (user: { id: number; permission: number; role: number; base_path: string; quota_bytes: number }) => {
+    const { id, ...rights } = user;
+    const username = `user-${id}`;
+    const names = { username, username_key: username, password_hash: '', sso_id: '', otp_secret: '' };
+    await models.users.create({ _id: id, ...names, ...rights, pwd_ts: 1, disabled: false, allow_ldap: true });
+    return username;
+  };
+
   return {
     dir: dir.path,
     storeUrl: url,
@@ -165,15 +175,17 @@ export async function openInstallation(): Promise<Installation> {
       await models.settings.replaceOne({ _id: 'settings' }, { _id: 'settings', revision: 1, items }, { upsert: true });
       return nextRevision(models);
     },
+    async letGuestsIn(permission) {
+      await makeUser({ id: 2, permission, role: ROLE.guest, base_path: '/', quota_bytes: 0 });
+      await accountsHaveChanged();
+    },
     async writeUser({ id, ...changes }) {
       await models.users.updateOne({ _id: id }, { $set: changes });
       await accountsHaveChanged();
     },
     announce: (revision) => bus.publish(configurationChanged, { revision }),
     async login({ id, permission, base_path = '/', quota_bytes = 0 }) {
-      const username = `user-${id}`;
-      const names = { username, username_key: username, password_hash: '', sso_id: '', otp_secret: '', quota_bytes };
-      await models.users.create({ _id: id, ...names, pwd_ts: 1, base_path, role: 0, permission, disabled: false, allow_ldap: true });
+      const username = await makeUser({ id, permission, role: ROLE.general, base_path, quota_bytes });
       const sid = randomUUID();
       const now = Math.floor(Date.now() / 1000);
       await models.sessions.create({

@@ -293,6 +293,19 @@ describe('an upload in parts', () => {
     expect(await files()).toEqual([]);
   });
 
+  it('is refused where guests of one address have a tenth of those that all guests may have', async () => {
+    const at = await installation.open([localDriver], { uploadsPerUser: 20, trustedProxies: ['127.0.0.1'] });
+    await installation.letGuestsIn(WRITE);
+    const from = (address: string) => ({ as: '', at, headers: { 'X-Forwarded-For': address } });
+    const ids = [await begin('/l/guests-0', from('2001:db8::1')), await begin('/l/guests-1', from('2001:db8::2'))];
+    const refused = { code: 500, message: expect.stringContaining('guests of your address have 2 unfinished uploads') };
+    expect(await init('/l/guests-2', from('2001:db8::3'))).toMatchObject(refused);
+    const ofAnother = await begin('/l/guests-2', from('2001:db8:1::1'));
+    await end('abort', ids.pop() ?? '', from('2001:db8:2::1'));
+    for (const id of [...ids, ofAnother, await begin('/l/guests-3', from('2001:db8::1'))]) await end('abort', id, from('2001:db8::1'));
+    expect(await files()).toEqual([]);
+  });
+
   it('takes no place where its storage refuses the path for good, and gives it back where a file has the name of its folder since', async () => {
     await writeFile(`${folder}/taken`, 'a file');
     const before = await countUnfinished();

@@ -24,6 +24,8 @@ export interface UploadRecord {
   /** Of tus: what the client said of the file, answered as it came. */
   metadata: string;
   user_name: string;
+  /** Of a guest: its address, of IPv6 its network. */
+  address?: string;
   /** The folder of one or more replicas that keeps its bytes, where the storage takes whole files only; absent: the storage keeps them. */
   spool?: string;
   created_at: Date;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Call, successEnvelope, userOf } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../context.ts';
+import { type Call, successEnvelope } from '@wharf/service-kit';
+import { beginOperation, type FsContext, uploaderOf } from '../context.ts';
 import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { shownPath } from '../domain/snapshot/snapshot.ts';
@@ -77,8 +77,7 @@ async function init({ uploads, operation, request, call }: PartRequest): Promise
   const sizeBytes = numberOf(headers, 'x-file-size');
   if (sizeBytes === 0) throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be more than 0: an empty file is put');
   const wishedChunkBytes = headers['x-chunk-size'] === undefined ? 0 : numberOf(headers, 'x-chunk-size');
-  const { username } = userOf(call);
-  const begun = await uploads.begin(operation, { ...asked, password, sizeBytes, wishedChunkBytes, kind: 'parts', userName: username });
+  const begun = await uploads.begin(operation, { ...asked, password, sizeBytes, wishedChunkBytes, kind: 'parts', ...uploaderOf(call) });
   return { ...snapshotOf(operation, begun.session), resumed: begun.isResumed };
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
-import { type Call, nameError, sayWhenToComeAgain, TUS_PATH, tusStatus, userOf } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../context.ts';
+import { type Call, nameError, sayWhenToComeAgain, TUS_PATH, tusStatus } from '@wharf/service-kit';
+import { beginOperation, type FsContext, uploaderOf } from '../context.ts';
 import { isOwnRefusal } from '../domain/access/own-refusal.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { isComplete, receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
@@ -116,7 +116,7 @@ function offered(): OutgoingHttpHeaders {
 async function create(asked: TusRequest): Promise<TusAnswer> {
   const { uploads, operation, request, call } = asked;
   const { isPartial, ids } = readConcat(request.headers);
-  const said = { ...readNewUpload(request.headers), isPartial, userName: userOf(call).username };
+  const said = { ...readNewUpload(request.headers), isPartial, ...uploaderOf(call) };
   if (ids.length > 0) {
     const partials = await Promise.all(ids.map((id) => find(asked, id)));
     return created(request, await uploads.concatenate(operation, partials, said));

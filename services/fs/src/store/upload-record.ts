@@ -20,6 +20,7 @@ export function toUploadRecord(upload: UploadState): UploadRecord {
     is_partial: upload.isPartial,
     metadata: upload.metadata,
     user_name: upload.userName,
+    ...(upload.address !== undefined && { address: upload.address }),
     ...(upload.spool !== undefined && { spool: upload.spool }),
     created_at: upload.createdAt,
   };
@@ -38,6 +39,7 @@ export function toUpload(record: UploadRecord): UploadState {
     isPartial: record.is_partial,
     metadata: record.metadata,
     userName: record.user_name,
+    address: record.address,
     spool: record.spool,
     createdAt: record.created_at,
   };

@@ -34,7 +34,8 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       const oldest = () => model.find(unfinished(userId)).sort({ 'upload.created_at': 1, _id: 1 }).skip(offset).limit(limit);
       return many(await inTurn(userId, () => oldest().lean<WriteSessionRecord[]>().exec()));
     },
-    count: (userId) => model.countDocuments(unfinished(userId)),
+    count: (userId, address) =>
+      model.countDocuments({ ...unfinished(userId), ...(address !== undefined && { 'upload.address': address }) }),
     async spooledBytes(userId, spoolId) {
       const summed = () =>
         model.aggregate<{ bytes: number }>([

@@ -32,6 +32,8 @@ export interface NewUpload extends Omit<UploadRequest, 'sizeBytes' | 'password'>
   readonly isPartial?: boolean;
   readonly metadata?: string;
   readonly userName: string;
+  /** Of a guest: guests are one user, of whose uploads those of one address are a part only. */
+  readonly address?: string | undefined;
 }
 
 export interface BegunUpload {
@@ -46,6 +48,8 @@ export interface MostUploads {
   readonly ofAll: number;
 }
 
+/** Of the uploads of guests those of one address may be one of so many. */
+const ADDRESSES = 10;
 /** An upload that is not ready after so long belongs to a process that was killed, in milliseconds: counting what a quota is over takes its time. */
 const BEGINNING_MS = 120_000;
 /** Others that begin the same wait so long for it, in milliseconds. */
@@ -95,6 +99,7 @@ export async function beginNewUpload(
       isPartial: asked.isPartial ?? false,
       metadata: asked.metadata ?? '',
       userName: asked.userName,
+      address: asked.address,
       spool: spool?.id,
       createdAt: new Date(now),
     },
@@ -148,9 +153,9 @@ async function keepUpload(
   session: UploadSession,
   place: NewPlace,
 ): Promise<UploadSession> {
-  const { id, userId, sizeBytes, upload } = session;
+  const { id, sizeBytes, upload } = session;
   const requireRoom = async (isKept: boolean) => {
-    await requireFewer(store, most, userId, isKept ? 1 : 0);
+    await requireFewer(store, most, session, isKept ? 1 : 0);
     await requireShare(parts, store, session, isKept ? 0 : sizeBytes);
   };
   await requireRoom(false);
@@ -205,8 +210,23 @@ function isSame({ upload: one, storageId }: UploadSession, { upload: other, stor
 }
 
 /** @param beside uploads that are counted with the rest and are no reason to refuse */
-async function requireFewer(store: UploadStore, { ofUser, ofAll }: MostUploads, userId: number, beside: number): Promise<void> {
-  const [own, all] = await Promise.all([store.count(userId), store.count(undefined)]);
+async function requireFewer(
+  store: UploadStore,
+  { ofUser, ofAll }: MostUploads,
+  { userId, upload: { address } }: UploadSession,
+  beside: number,
+): Promise<void> {
+  const [own, all, ofAddress] = await Promise.all([
+    store.count(userId),
+    store.count(undefined),
+    address === undefined ? 0 : store.count(userId, address),
+  ]);
+  const mostOfAddress = Math.ceil(ofUser / ADDRESSES);
+  if (ofAddress - beside >= mostOfAddress)
+    throw new AppError(
+      'QUOTA_EXCEEDED',
+      `guests of your address have ${mostOfAddress} unfinished uploads: go on with some of them, or log in`,
+    );
   if (own - beside >= ofUser) throw new AppError('QUOTA_EXCEEDED', `you have ${ofUser} unfinished uploads: end some of them`);
   if (all - beside >= ofAll) throw new AppError('QUOTA_EXCEEDED', 'there are too many unfinished uploads: come again later');
 }

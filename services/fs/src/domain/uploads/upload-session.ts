@@ -32,7 +32,8 @@ export interface UploadStore {
   findSame(userId: number, file: { path: string; sizeBytes: number; hashes?: Hashes }): Promise<UploadSession[]>;
   /** Unfinished ones, the oldest first. @param userId undefined: of everybody */
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<UploadSession[]>;
-  count(userId: number | undefined): Promise<number>;
+  /** @param address of guests: those of this one alone */
+  count(userId: number | undefined, address?: string): Promise<number>;
   /** The announced bytes of a user's unfinished ones whose parts wait in a spool. */
   spooledBytes(userId: number, spoolId: string): Promise<number>;
   /** Those who have unfinished ones. */

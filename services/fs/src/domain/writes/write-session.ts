@@ -53,6 +53,8 @@ export interface UploadState {
   /** Opaque text of the client. */
   readonly metadata: string;
   readonly userName: string;
+  /** Of a guest. */
+  readonly address?: string | undefined;
   /** The spool that keeps its bytes where the storage takes whole files only. */
   readonly spool?: string | undefined;
   readonly createdAt: Date;
