@@ -1,4 +1,6 @@
+import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { etagOf } from '../domain/reading/etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 
 const TAG = '"abc"';
@@ -62,4 +64,13 @@ describe('If-Range', () => {
   ])('%j lets the range hold: %s', (ifRange, isCurrent) => {
     expect(isRangeCurrent(ifRange, TAG, modifiedAt)).toBe(isCurrent);
   });
+});
+
+it('a version that has a comma, as ETags of WebDAV servers may, makes a tag that lists of tags can have', () => {
+  const entry = { name: 'f' as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt };
+  const [tag, other] = ['1,2', '12'].map((version) => etagOf({ ...entry, version }));
+  expect(tag).not.toBe(other);
+  expect(evaluatePreconditions({ 'if-match': `"x", ${tag}` }, tag, modifiedAt)).toBe('proceed');
+  expect(evaluatePreconditions({ 'if-none-match': tag }, tag, modifiedAt)).toBe('not-modified');
+  expect(evaluatePreconditions({ 'if-match': other }, tag, modifiedAt)).toBe('failed');
 });

@@ -36,6 +36,8 @@ export interface RuleBook {
   /** The same question, answered by a boolean: `mayTouch` asks the rule of the entry alone, `mayTouchWhole` every rule below it too. */
   mayTouch(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
   mayTouchWhole(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
+  /** Whether the path, or a folder on the way to it, is hidden from the actor. */
+  isHidden(actor: Actor, path: VirtualPath): boolean;
   /** Which names of a folder's entries are hidden from the actor, by the rule of that folder; undefined when none is. */
   hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
   /** Whether anything can be hidden from the actor in a folder or in what is below it. */
@@ -173,6 +175,7 @@ function bookOf(records: readonly RuleRecord[], rules: PathTree<Rule>): RuleBook
     },
     mayTouch,
     mayTouchWhole,
+    isHidden,
     hiddenNames,
     mayHideIn,
     hidesAlike,

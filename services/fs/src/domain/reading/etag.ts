@@ -2,7 +2,10 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** The strongest digest there is, else the storage's own version, else time and size. Undefined where that is not known: a time alone may be of two contents. */
 export function etagOf(entry: Entry): string | undefined {
-  const digest = knownOf(entry)?.replace(/[^\x21\x23-\x7e]/g, '');
+  // Lists of tags are parted at commas.
+  const digest = knownOf(entry)
+    ?.replace(/[^\x21\x23-\x7e]/g, '')
+    .replaceAll(',', '%2C');
   if (digest !== undefined) return `"${digest}"`;
   return entry.sizeBytes === undefined ? undefined : `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"`;
 }

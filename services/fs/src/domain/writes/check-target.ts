@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
-import { requirePermission } from '../access/permissions.ts';
+import { denied, requirePermission } from '../access/permissions.ts';
 import { callOf, type Operation, requireCreationOf, requireWrite } from '../changing/operations/operation.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -17,6 +17,8 @@ export async function requireBringing(operation: Operation, directory: VirtualPa
   const { snapshot, actor } = operation;
   requirePermission(actor, 'offline_download');
   requireWrite(snapshot, actor, directory);
+  // Whatever is there, a storage or nothing: each file that is to be brought there is refused.
+  if (snapshot.rules.isHidden(actor, directory)) throw denied();
   await requireCreationOf(operation, directory);
 }
 
@@ -29,7 +31,7 @@ export async function checkTarget(operation: Operation, directory: VirtualPath):
   const { snapshot, actor } = operation;
   await requireBringing(operation, directory);
   const located = locate(snapshot, directory);
-  // Of what is not shown to the caller nothing is told: each file that is to be brought there is refused.
+  // Of what the caller may not read nothing is told.
   if (!snapshot.rules.mayTouch(actor, directory, 'create')) return located;
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))

@@ -32,9 +32,23 @@ it('a refusal tells nobody which hidden names are there, or are storages', async
   }
 });
 
-it('who may have files brought to folders is not told by that which hidden names are files', async () => {
+it('who may have files brought to folders is not told by that which hidden names are files, or are storages', async () => {
   const operation = await opened();
-  for (const name of [...NAMES.slice(1), 'hidden-folder/in', 'hidden-folder/none'])
-    await expect(checkTarget(operation, vpath(`/a/${name}`)), name).resolves.toBeDefined();
+  for (const name of [...NAMES, 'hidden-folder/in', 'hidden-folder/none'])
+    expect(await refusalOf(checkTarget(operation, vpath(`/a/${name}`))), name).toEqual(DENIED);
   await expect(checkTarget(operation, vpath('/a/open/f'))).rejects.toMatchObject({ code: 'NOT_A_DIRECTORY' });
+});
+
+it('nor where no storage is above them', async () => {
+  const rules = [{ path: '/', hide: '^hidden-' }];
+  const memory = await openStorages({ storages: [{ mount_path: '/hidden-storage' }, { mount_path: '/hidden-above/s' }], rules });
+  const operation = memory.operation(without('see_hides'));
+  for (const name of ['hidden-storage', 'hidden-above', 'hidden-none'])
+    expect(await refusalOf(checkTarget(operation, vpath(`/${name}`))), name).toEqual(DENIED);
+});
+
+it('a folder that its rule alone keeps from being read takes what is brought to it', async () => {
+  const memory = await openStorages({ rules: [{ path: '/a/in', read_users: [4_711], read_users_sub: false }] });
+  await memory.put('/a/in/f');
+  await expect(checkTarget(memory.operation(without('see_hides')), vpath('/a/in'))).resolves.toBeDefined();
 });
