@@ -118,7 +118,7 @@ describe('an exported configuration', () => {
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['setting', 'site_title', 'updated', ''],
-      ['user', 'ann', 'created', 'has no password that anybody knows: set one'],
+      ['user', 'ann', 'created', 'has no password that anybody knows: set one; gets see_hides, access_without_password'],
       ['storage', '/s3', 'created', 'without its secrets: secret_access_key'],
       ['rule', '/s3/room', 'created', 'its password is not in the file and nobody knows the one it has now: set one'],
     ]);
@@ -268,7 +268,7 @@ describe('a backup of the family', () => {
       ['storage', '/cloud', 'skipped', 'no driver named: 115 Cloud'],
       ['setting', 'site_title', 'updated', ''],
       ['setting', 'aria2_secret', 'updated', ''],
-      ['user', 'bob', 'created', 'has no password that anybody knows: set one'],
+      ['user', 'bob', 'created', expect.stringMatching(/^has no password that anybody knows: set one; gets see_hides, .*, webdav_read$/)],
       ['storage', '/s3', 'created', ''],
       ['rule', '/b', 'created', ''],
     ]);
@@ -311,7 +311,7 @@ describe('a backup of the family', () => {
     const outcomeOf = async (file: string, there: readonly Rule[]) =>
       outcomes(await planImport(await readDocument(file), undefined, state({ rules: there }))).find(([kind]) => kind === 'rule');
     expect(await outcomeOf(await fileOf(state({ rules })), rules)).toEqual(['rule', '/s3/room', 'unchanged', '']);
-    expect(await outcomeOf(changed, rules)).toEqual(['rule', '/s3/room', 'updated', '']);
+    expect(await outcomeOf(changed, rules)).toEqual(['rule', '/s3/room', 'updated', 'users without the right to write do so']);
     expect(await outcomeOf(changed, [])).toEqual([
       'rule',
       '/s3/room',
@@ -341,7 +341,7 @@ describe('a backup of the family', () => {
     const more = { path: '/more', ...texts };
     expect(await outcomesOf(more)).toEqual([['rule', '/more', 'failed', expect.stringContaining('16 MiB together')]]);
     expect(await outcomesOf({ path: '/0' }, more)).toEqual([
-      ['rule', '/0', 'updated', ''],
+      ['rule', '/0', 'updated', 'everybody reads; it asks for no password any more'],
       ['rule', '/more', 'created', ''],
     ]);
   });
@@ -397,6 +397,55 @@ describe('a backup of the family', () => {
     expect(outcomes(await planImport(await backup({ storages: [given] }), undefined, state({ rules: [] })))).toContainEqual([
       ...['storage', '/s3', 'updated'],
       note,
+    ]);
+  });
+
+  it('says of the one guest whatever it calls it, once, and what it gives people', async () => {
+    const closed = { ...person(2, 'guest', 1), disabled: true, permission: 0 };
+    const here = { ...empty(), users: [person(1, 'admin', 2), closed, { ...person(3, 'ann'), disabled: true }] };
+    const guest = { username: 'ann', role: 1, permission: 5, disabled: false };
+    const note = 'the file calls it ann; whoever comes is let in without a login; gets see_hides, offline_download';
+    expect(outcomes(await planImport(await backup({ users: [guest] }), undefined, here))).toEqual([['user', 'guest', 'updated', note]]);
+    const asItIs = { username: 'guest', role: 1, permission: 0, disabled: true };
+    expect(outcomes(await planImport(await backup({ users: [asItIs, guest] }), undefined, here))).toContainEqual([
+      'user',
+      'ann',
+      'failed',
+      'it is twice in the file',
+    ]);
+    const users = [
+      { username: 'ann', role: 0, permission: 7, base_path: '/a' },
+      { username: 'new', role: 0, permission: 4 },
+    ];
+    expect(outcomes(await planImport(await backup({ users }), undefined, here))).toEqual([
+      ['user', 'ann', 'updated', 'may log in again; gets offline_download; has /a instead of /'],
+      ['user', 'new', 'created', 'has no password that anybody knows: set one; gets offline_download'],
+    ]);
+  });
+
+  it('says what it opens of rules, signatures and storages', async () => {
+    const here = state({ rules: [rule({ hide: 'x' }), rule({ id: 2, path: '/two', write_users: [3] })] });
+    const metas = [
+      { path: '/s3/room', password: '', write: true },
+      { path: '/two', password: 'canary', read_users: [3, 2], write_users: [3] },
+    ];
+    const users = [
+      { id: 3, username: 'ann', role: 0 },
+      { id: 2, username: 'whoever', role: 1 },
+    ];
+    const settings = [{ key: 'sign_all', value: 'false' }];
+    const storages = [{ ...NO_STORAGE, addition: SECRET_ADDITION, down_proxy_url: 'http://there.example', disable_proxy_sign: true }];
+    const told = outcomes(await planImport(await backup({ users, metas, settings, storages }), undefined, here));
+    const opens =
+      'everybody reads; users without the right to write do so; it asks for no password any more; it hides other names than before';
+    expect(told).toContainEqual(['rule', '/s3/room', 'updated', opens]);
+    expect(told).toContainEqual(['rule', '/two', 'updated', 'guest reads, too']);
+    expect(told).toContainEqual(['setting', 'sign_all', 'updated', 'its files are to be had without a signature']);
+    expect(told).toContainEqual([
+      'storage',
+      '/s3',
+      'updated',
+      'its downloads are led to http://there.example; its links there have no signature',
     ]);
   });
 

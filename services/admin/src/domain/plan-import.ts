@@ -13,6 +13,7 @@ import type {
 } from './configuration-document.ts';
 import { type DriverForm, misfitsOf } from './driver-form.ts';
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
+import { MAX_NOTE_LENGTH, openedRule, openedStorage, openedUser, UNSIGNED } from './opened-by-import.ts';
 import { planSave } from './plan-save.ts';
 import { createRulesRoom, parseRuleFields, type Rule, type RuleFields } from './rule.ts';
 import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
@@ -46,10 +47,12 @@ interface State extends ConfigurationState {
   readonly unknowablePassword: () => string;
 }
 
+/** No name. */
+const GUEST_KEY = '\0guest';
 /** Another folder of the same server. */
 const ROOT_ITEM = 'root_folder_path';
 /** What the report repeats of the file. */
-const [MAX_NOTE_LENGTH, MAX_NAME_LENGTH] = [200, 200];
+const MAX_NAME_LENGTH = 200;
 
 /** Decides about every record of a file, without writing anything. Others have their turn in between. @throws AppError CANCELLED */
 export async function planImport(
@@ -68,16 +71,17 @@ export async function planImport(
     kind: ImportedRecord['kind'],
     records: readonly Read<Record>[],
     decide: (record: Record, name: string) => unknown,
-    keyOf = (name: string) => name,
+    keyOf = (name: string, _record: Record | undefined) => name,
   ) => {
     const seen = new Set<string>();
     for (const { name: whole, ...rest } of records) {
       await pace.step();
       const name = whole.slice(0, MAX_NAME_LENGTH);
+      const key = keyOf(whole, 'record' in rest ? rest.record : undefined);
       if ('problem' in rest) settled.push({ kind, name, outcome: 'failed', note: rest.problem });
-      else if (seen.has(keyOf(whole))) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
+      else if (seen.has(key)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
       else {
-        seen.add(keyOf(whole));
+        seen.add(key);
         try {
           await decide(rest.record, name);
         } catch (error) {
@@ -104,7 +108,8 @@ export async function planImport(
       // Another installation may have settings that are not offered here. The other settings are still imported.
       return settle('setting', key, 'skipped', AppError.from(error).message);
     }
-    return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note }, item });
+    const said = key === 'sign_all' && item.value === 'false' ? UNSIGNED : note;
+    return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: said }, item });
   };
   await each('setting', document.settings, ({ key, value }) => decideSetting(key, value));
   for (const [key, value] of Object.entries(secrets?.settings ?? {})) decideSetting(key, value);
@@ -117,7 +122,8 @@ export async function planImport(
     if (typeof change === 'string') settle('user', name, change === '' ? 'unchanged' : 'skipped', change);
     else plan.users.push(change);
   };
-  await each('user', document.users, decideAboutUser, usernameKeyOf);
+  // The guest is the one guest here, whatever the file calls it.
+  await each('user', document.users, decideAboutUser, (name, user) => (user?.role === ROLE.guest ? GUEST_KEY : usernameKeyOf(name)));
 
   const takeRoomOfStorages = createStoragesRoom(state.storages);
   await each('storage', document.storages, (storage, name) => {
@@ -171,11 +177,14 @@ function decideUser({ id: _id, ...user }: ImportedUser, { users, byRole }: Prese
   const quota = user.quota_bytes === undefined ? {} : { quota_bytes: user.quota_bytes };
   const fields = { ...user, ...quota, base_path, permission, username: found?.username ?? user.username };
   const kind = 'user' as const;
-  const name = user.username;
-  if (!found)
-    return { record: { kind, name, outcome: 'created', note: 'has no password that anybody knows: set one' }, id: undefined, fields };
+  const name = fields.username;
+  if (!found) {
+    const note = ['has no password that anybody knows: set one', ...openedUser(fields, undefined)].join('; ');
+    return { record: { kind, name, outcome: 'created', note }, id: undefined, fields };
+  }
   if (isSame(fields, found)) return '';
-  return { record: { kind, name, outcome: 'updated', note: '' }, id: found.id, fields };
+  const called = name === user.username ? [] : [`the file calls it ${user.username.slice(0, MAX_NAME_LENGTH)}`];
+  return { record: { kind, name, outcome: 'updated', note: [...called, ...openedUser(fields, found)].join('; ') }, id: found.id, fields };
 }
 
 /** As decideUser. */
@@ -210,7 +219,7 @@ function decideStorage(
   const note = [
     ...(missing.length === 0 ? [] : [`without its secrets: ${missing.join(', ').slice(0, MAX_NOTE_LENGTH)}${because}`]),
     ...misfits,
-    ...opened(fields, present),
+    ...openedStorage(fields, present),
   ].join('; ');
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
@@ -259,7 +268,7 @@ async function decideRule(
   const readers = namesOf('read_users', fields.read_users);
   const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
-  const note = left.join('; ');
+  const note = [...left, ...openedRule({ ...fields, readers, writers }, present, usernames)].join('; ');
   const change = { id: present?.id, fields: { ...fields, readers, writers } };
   if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
   const nameOf = (id: number) => usernames.get(id);
@@ -288,17 +297,6 @@ function changedItems(after: Items, before: Items, omitted: ReadonlySet<string>,
   return [...new Set([...after.keys(), ...before.keys()])].filter(
     (item) => !omitted.has(item) && item !== ROOT_ITEM && !isSame(valueIn(after, item), valueIn(before, item)),
   );
-}
-
-/** What of a storage a file opens or leads elsewhere: downloads of files that are there, with signatures that do not end. */
-function opened(after: StorageFields, before: Storage | undefined): string[] {
-  const { down_proxy_url: address } = after;
-  const leads = address !== '' && address !== before?.down_proxy_url;
-  const isOpened = before?.enable_sign === true && !after.enable_sign;
-  return [
-    ...(leads ? [`its downloads are led to ${address.slice(0, MAX_NOTE_LENGTH)}`] : []),
-    ...(isOpened ? ['its files are to be had without a signature'] : []),
-  ];
 }
 
 type Items = ReadonlyMap<string, unknown>;
