@@ -29,6 +29,13 @@ const WATCH_BODIES = `{
   };
 }`;
 
+/** How letters are shaped in the text that is open: each way once. */
+const SHAPED = `(() => {
+  const shown = document.querySelector('.viewer-page');
+  const styles = [shown, ...shown.querySelectorAll('*')].map((each) => getComputedStyle(each));
+  return [...new Set(styles.map((style) => style.fontKerning + ' ' + style.fontVariantLigatures))];
+})()`;
+
 describe.runIf(isAvailable('chromium', found))('the file view', () => {
   let world: PageWorld;
   let context: BrowserContext;
@@ -190,6 +197,20 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await show(`${folder.path}/cells.md`);
     await page.locator('.viewer-page [colspan="2"]').waitFor();
     expect(await page.locator('.viewer-page [rowspan="2"]').count()).toBe(1);
+  });
+
+  test('no word is shaped anew for each of its lines: long ones are parted, and letters are not kerned', async () => {
+    const word = 'ب'.repeat(2_000);
+    await openFolder('words', { 'word.txt': word, 'word.md': `${word}\n\n# ${word}\n\n| a |\n|-|\n| ${word} |` });
+    for (const [name, words] of Object.entries({ 'word.txt': 1, 'word.md': 3 })) {
+      await row(name).dblclick();
+      const shown = page.locator('.viewer-page');
+      await shown.getByText(word.slice(0, 500)).first().waitFor();
+      expect(await shown.locator('wbr').count()).toBe(3 * words);
+      expect(await page.evaluate(SHAPED)).toEqual(['none none']);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
   });
 
   test('a line whose colours take the third power of its letters holds up nothing', async () => {

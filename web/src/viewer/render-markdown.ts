@@ -4,6 +4,7 @@ import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
 import { t } from '../i18n/i18n.ts';
 import { me } from '../session.ts';
 import { askThread } from './ask-thread.ts';
+import { breakWords } from './long-words.ts';
 import workerAddress from './markdown-worker.ts?worker&url';
 import './prose.css';
 
@@ -60,6 +61,7 @@ export async function renderMarkdown(text: string, folder: string, ofAdmin = fal
     if (path !== undefined) link.setAttribute('href', addressOf(path) + (/#.*/.exec(address)?.[0] ?? ''));
   }
   boundSpans(fragment);
+  breakWords(fragment);
   const near: [HTMLImageElement, string][] = [];
   const far: [HTMLImageElement, string][] = [];
   for (const image of fragment.querySelectorAll('img')) {

@@ -4,6 +4,7 @@ import { explain } from '../files/explain.ts';
 import { nameOf, parentOf } from '../files/tree-path.ts';
 import { showSize, t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
+import { breakable } from './long-words.ts';
 import { MAX_BYTES, type ReadText, readText } from './read-text.ts';
 import { renderMarkdown } from './render-markdown.ts';
 
@@ -58,7 +59,11 @@ export function TextView(props: {
                 <Show when={read.latest?.isWhole === false}>
                   <p class="note">{t('onlyBeginning', { size: showSize(MAX_BYTES) })}</p>
                 </Show>
-                <Show when={props.form === 'code' && read.latest} keyed fallback={<pre tabindex="0">{read.latest?.text}</pre>}>
+                <Show
+                  when={props.form === 'code' && read.latest}
+                  keyed
+                  fallback={<pre tabindex="0">{breakable(read.latest?.text ?? '')}</pre>}
+                >
                   {(there) => <CodeField text={there.text} name={nameOf(props.path)} label={t('textOf', { name: props.path })} />}
                 </Show>
               </div>
