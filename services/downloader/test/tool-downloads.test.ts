@@ -1,12 +1,14 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, isAvailable, startAria2, waitFor } from '@wharf/harness';
+import { freePort, isAvailable, startAria2, startFtpServer, startSshServer, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeProbeTorrent } from '../src/tools/probe-torrent.ts';
 import { type AwkwardServer, content, startAwkwardServer } from './awkward-server.ts';
 import { type Installation, openInstallation, type Replica } from './installation.ts';
 
 const aria2 = await startAria2();
+const ftp = await startFtpServer({ software: 'vsftpd' });
+const ssh = await startSshServer();
 const torrent = makeProbeTorrent('show', content(1000));
 
 describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
@@ -25,6 +27,10 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
       content: content(1000),
       async handle(request, response) {
         if (request.url === '/quick') return false;
+        if (request.url?.startsWith('/on?')) {
+          response.writeHead(302, { Location: decodeURIComponent(request.url.slice('/on?'.length)) }).end();
+          return true;
+        }
         if (request.url === '/asked') {
           response.setHeader('Set-Cookie', 'session=mine; Path=/; Max-Age=3600');
           if (request.headers.authorization !== undefined) return false;
@@ -45,7 +51,7 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     for (const go of waiting) go();
     await place?.close();
     await server?.close();
-    if ('stop' in aria2) await aria2.stop();
+    for (const each of [aria2, ftp, ssh]) if ('stop' in each) await each.stop();
   });
 
   const running = async (replica: Replica, ids: readonly string[]) =>
@@ -103,6 +109,23 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     expect(asked[0]?.authorization).toBe(`Basic ${btoa('ann:secret')}`);
     expect(asked.slice(1).length).toBeGreaterThan(0);
     for (const { authorization, cookie } of asked.slice(1)) expect([authorization, cookie || undefined]).toEqual([undefined, undefined]);
+    await replica.close();
+  });
+
+  it.each([
+    ['FTP', 'ftp', ftp],
+    ['SFTP', 'sftp', ssh],
+  ])('of %s have nothing of the connection in which another one was let in', async (name, scheme, files) => {
+    if (!isAvailable(name, files) || 'missing' in files) return;
+    const replica = await place.open();
+    const path = 'rootPath' in files ? files.rootPath : '';
+    const add = async (file: string, password: string) => {
+      await writeFile(join(files.folder, file), 'of theirs', { mode: 0o644 });
+      const address = `${scheme}://${files.username}:${password}@${files.host}:${files.port}${path}/${file}`;
+      return replica.add(`${server.url}/on?${encodeURIComponent(address)}`, 'aria2');
+    };
+    await replica.until(await add(`${scheme}-first`, files.password), { state: 2 });
+    await replica.until(await add(`${scheme}-second`, 'wrong'), { state: 7 });
     await replica.close();
   });
 

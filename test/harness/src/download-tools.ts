@@ -155,7 +155,7 @@ export async function startQbittorrent({ keepsUnfinishedApart = false }: Torrent
 }
 
 /** transmission-daemon with a user and a password. */
-export async function startTransmission({ keepsUnfinishedApart = false }: TorrentClientOptions = {}): Promise<DownloadTool | Missing> {
+export async function startTransmission({ keepsUnfinishedApart = false }: TorrentClientOptions = {}): Promise<RestartableTool | Missing> {
   const program = await ensureCommand('transmission-daemon', 'transmission-daemon');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('transmission');
@@ -188,18 +188,20 @@ export async function startTransmission({ keepsUnfinishedApart = false }: Torren
     };
     await writeFile(join(dir.path, 'settings.json'), JSON.stringify(settings));
     const url = `http://127.0.0.1:${port}`;
-    const running = await startProcess({
-      name: 'transmission-daemon',
-      command: program.path,
-      args: ['--foreground', '--config-dir', dir.path],
-      env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
-      ready: {
-        async probe() {
-          await reach(peerPort);
-          return (await httpRequest(url, { path: '/transmission/rpc' })).status;
+    const start = () =>
+      startProcess({
+        name: 'transmission-daemon',
+        command: program.path,
+        args: ['--foreground', '--config-dir', dir.path],
+        env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
+        ready: {
+          async probe() {
+            await reach(peerPort);
+            return (await httpRequest(url, { path: '/transmission/rpc' })).status;
+          },
         },
-      },
-    });
+      });
+    let running = await start();
     return {
       url: `${url}/transmission/rpc`,
       username,
@@ -207,6 +209,10 @@ export async function startTransmission({ keepsUnfinishedApart = false }: Torren
       downloadDir: join(dir.path, 'downloads'),
       unfinishedDir: join(dir.path, 'unfinished'),
       peerPort,
+      async restart() {
+        await running.kill();
+        running = await start();
+      },
       async stop() {
         await running.stop();
         await dir.remove();

@@ -197,8 +197,12 @@ describe('an exported configuration', () => {
     ]);
   });
 
-  it('keeps no secret of a download tool that the file leads elsewhere', async () => {
-    const settings = [{ key: 'aria2_uri', value: 'http://elsewhere.example/jsonrpc' }];
+  it.each([
+    ['says no secret', []],
+    ['says one that is skipped', [{ key: 'rpcdl_secret', value: 'x'.repeat(65_537) }]],
+    ['says one that is skipped by its other name', [{ key: 'aria2_secret', value: 'x'.repeat(65_537) }]],
+  ])('keeps no secret of a download tool that the file leads elsewhere, and %s', async (_what, secrets) => {
+    const settings = [{ key: 'aria2_uri', value: 'http://elsewhere.example/jsonrpc' }, ...secrets];
     const file = JSON.stringify({ encrypted: '', settings });
     const plan = await planImport(await readDocument(file), undefined, state());
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', '']);

@@ -94,20 +94,23 @@ export async function planImport(
   const settle = (kind: ImportedRecord['kind'], name: string, outcome: 'unchanged' | 'skipped', note = '') =>
     settled.push({ kind, name, outcome, note });
 
+  /** What comes from the file, or is as the file says. What of it is skipped is not given: what is here would stay. */
   const given = new Set<string>();
   const decideSetting = (key: string, value: string, note = '') => {
-    given.add(storedKeyOf(key));
     const definition = findDefinition(key);
     if (!definition) return settle('setting', key, 'skipped', 'this version has no such setting');
     if (definition.flag === 2 || definition.isFixed || definition.isReported || key === TOKEN_KEY)
       return settle('setting', key, 'skipped', 'it is kept as it is here');
     const item = withForm(definition, value);
+    let isUnchanged: boolean;
     try {
-      if (planSave(state.settings, [item]) === undefined) return settle('setting', key, 'unchanged');
+      isUnchanged = planSave(state.settings, [item]) === undefined;
     } catch (error) {
       // Another installation may have settings that are not offered here. The other settings are still imported.
       return settle('setting', key, 'skipped', AppError.from(error).message);
     }
+    given.add(storedKeyOf(key));
+    if (isUnchanged) return settle('setting', key, 'unchanged');
     const said = key === 'sign_all' && item.value === 'false' ? UNSIGNED : note;
     return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: said }, item });
   };

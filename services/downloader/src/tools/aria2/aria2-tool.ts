@@ -70,6 +70,8 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     'http-passwd': '',
     'ftp-user': 'anonymous',
     'ftp-passwd': 'ARIA2USER@',
+    // It would go on for another one in a connection that is logged in, of FTP or SFTP, whose user name is the same, whatever the password.
+    'ftp-reuse-connection': 'false',
   });
   const forget = async (method: string, id: string, signal: AbortSignal) => {
     try {

@@ -81,6 +81,7 @@ it('a torrent that another download has there by now is not found, and stays', a
   const called: string[] = [];
   const call = async (method: string) => {
     called.push(method);
+    if (method === 'session-get') return { 'download-dir': '/all' };
     return { torrents: [{ hashString, downloadDir: '/d2/', errorString: '', ...numbers }] };
   };
   const tool = createTransmissionTool({ call, version: async () => '4.0' });
@@ -90,4 +91,27 @@ it('a torrent that another download has there by now is not found, and stays', a
   expect(called).not.toContain('torrent-remove');
   await tool.remove(hashString, '/d2', signal);
   expect(called.at(-1)).toBe('torrent-remove');
+});
+
+it.each([
+  ['came with the start of Transmission, as one whose folder it forgot', '/all', 1_000, true],
+  ['came later, and so is of somebody else', '/all', 1_900, false],
+  ['came before, and so is of somebody else', '/all', 100, false],
+  ['is in a folder that somebody chose', '/other', 1_000, false],
+])('a torrent of ours that is in another folder, and that %s', async (_what, downloadDir, addedDate, isOurs) => {
+  const called: [string, unknown][] = [];
+  const call = async (method: string, asked?: unknown) => {
+    called.push([method, asked]);
+    if (method === 'session-get') return { 'download-dir': '/all/' };
+    if (method === 'session-stats') return { 'current-stats': { secondsActive: 1_000 } };
+    return { torrents: [{ hashString: HASH, downloadDir, addedDate, errorString: '', ...DOWNLOADING }] };
+  };
+  const changes = () => called.splice(0).filter(([method]) => !/^(?:session|torrent-get)/.test(method));
+  const tool = createTransmissionTool({ call, version: async () => '4.0' }, () => 2_003_000);
+  expect(await tool.find(HASH, '/d', signal)).toBeUndefined();
+  const kept = ['torrent-remove', { ids: [HASH], 'delete-local-data': false }];
+  expect(changes()).toEqual(isOurs ? [kept] : []);
+  await tool.remove(HASH, '/d', signal, true);
+  const moved = ['torrent-set-location', { ids: [HASH], location: '/d', move: false }];
+  expect(changes()).toEqual(isOurs ? [moved, ['torrent-remove', { ids: [HASH], 'delete-local-data': true }]] : []);
 });

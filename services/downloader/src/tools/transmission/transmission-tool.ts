@@ -19,6 +19,7 @@ const FIELDS = [
   'errorString',
   'downloadDir',
   'peersConnected',
+  'addedDate',
 ];
 const torrentShape = z.object({
   hashString: z.string(),
@@ -35,7 +36,12 @@ const torrentShape = z.object({
   errorString: z.string(),
   downloadDir: z.string(),
   peersConnected: z.number().default(0),
+  /** In seconds. */
+  addedDate: z.number().default(0),
 });
+type Torrent = z.output<typeof torrentShape>;
+const sessionShape = z.object({ 'download-dir': z.string() });
+const statsShape = z.object({ 'current-stats': z.object({ secondsActive: z.number() }) });
 const listShape = z.object({ torrents: listOf(torrentShape) });
 const placesShape = z.object({ torrents: listOf(torrentShape.pick({ hashString: true, downloadDir: true })) });
 /** SHA-1 as hexadecimal digits, of torrents of version 2 SHA-256: it is kept with the task, and sent with each question. */
@@ -47,11 +53,25 @@ const LOCAL_ERROR = 3;
  */
 const SEEDS = new Set([5, 6]);
 
-export function createTransmissionTool(client: TransmissionClient): ExternalTool {
+/** So many seconds may be between the start of Transmission and what it says of that: it is told in whole seconds, by another clock. */
+const START_SECONDS = 30;
+
+/** @param nowMs milliseconds; another one is given by tests only */
+export function createTransmissionTool(client: TransmissionClient, nowMs: () => number = Date.now): ExternalTool {
   const get = async (id: string, signal: AbortSignal) =>
     understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, { signal })).torrents[0];
   const remove = async (ids: string[], signal: AbortSignal, deletesFiles: boolean) => {
     await client.call('torrent-remove', { ids, 'delete-local-data': deletesFiles }, { signal });
+  };
+  /**
+   * Whether Transmission was killed and has forgotten where it has this one, which we added: it keeps the torrent itself at once, and the folder only minutes
+   * later. Then it came with the start, and to the folder for all. One that somebody else added there since came later, or before.
+   */
+  const isForgotten = async ({ downloadDir, addedDate }: Torrent, signal: AbortSignal) => {
+    const session = understood('Transmission', sessionShape, await client.call('session-get', { fields: ['download-dir'] }, { signal }));
+    if (!isSameFolder(downloadDir, session['download-dir'])) return false;
+    const stats = understood('Transmission', statsShape, await client.call('session-stats', {}, { signal }))['current-stats'];
+    return Math.abs(nowMs() / 1000 - stats.secondsActive - addedDate) <= START_SECONDS;
   };
   return {
     name: 'Transmission',
@@ -70,7 +90,12 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     },
     async find(id, directory, signal) {
       const torrent = await get(id, signal);
-      if (!torrent || !isSameFolder(torrent.downloadDir, directory)) return undefined;
+      if (!torrent) return undefined;
+      if (!isSameFolder(torrent.downloadDir, directory)) {
+        // Begun anew it looks at what it has in its own folder. What it fetched to the other one stays: files of others may be there, under the same names.
+        if (await isForgotten(torrent, signal)) await remove([id], signal, false);
+        return undefined;
+      }
       const hasSeeded = torrent.status === 0 && torrent.isFinished;
       const isComplete = torrent.metadataPercentComplete === 1 && torrent.leftUntilDone === 0 && (SEEDS.has(torrent.status) || hasSeeded);
       const isFailed = torrent.error === LOCAL_ERROR;
@@ -90,7 +115,12 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
     },
     async remove(id, directory, signal, deletesFiles = false) {
       const torrent = await get(id, signal);
-      if (torrent && isSameFolder(torrent.downloadDir, directory)) await remove([id], signal, deletesFiles);
+      if (!torrent) return;
+      if (isSameFolder(torrent.downloadDir, directory)) return remove([id], signal, deletesFiles);
+      if (!(await isForgotten(torrent, signal))) return;
+      // Else it would remove files of others from the folder for all.
+      await client.call('torrent-set-location', { ids: [id], location: directory, move: false }, { signal });
+      await remove([id], signal, deletesFiles);
     },
     async removeFrom(directory, signal, deletesFiles = false) {
       const asked = { fields: ['hashString', 'downloadDir'] };
