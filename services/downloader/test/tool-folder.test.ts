@@ -70,6 +70,16 @@ it('one result does not go with another one that is called like its control file
   expect(await made.list()).toEqual(['show.aria2']);
 });
 
+it('with the last result goes what is none: no task knows of it', async () => {
+  for (const name of ['a', 'a.aria2', 'b', `${'d'.repeat(40)}.torrent`]) await writeFile(join(folder, name), name);
+  await symlink(join(dir.path, 'secret'), join(folder, 'link'));
+  await task.removeResult('a');
+  expect((await readdir(folder)).sort()).toEqual(['b', `${'d'.repeat(40)}.torrent`, 'link']);
+  await task.removeResult('b');
+  await expect(access(folder)).rejects.toThrow('ENOENT');
+  await task.removeResult('b');
+});
+
 it('folders with nothing in them that could be kept are results too', async () => {
   await mkdir(join(folder, 'show', 'empty', 'deep'), { recursive: true });
   await mkdir(join(folder, 'show', 'links'));

@@ -93,6 +93,15 @@ describe('a metalink', () => {
     expect(pace.steps).toBe(steps);
   });
 
+  it.each(['doc.bin.aria2', 'in/DOC.ARIA2', `${'0a'.repeat(20)}.torrent`, `d/${'0a'.repeat(20)}.meta4`, 'a&#46;aria2'])(
+    'with a file that is called as aria2 calls its own is refused: %s',
+    async (name) => {
+      const read = readBy(countingPace(), `<m:file name='${name}'><url>http://a.example/</url></m:file>`);
+      await expect(read).rejects.toMatchObject({ ...unusable, message: expect.stringContaining('give it another name') });
+      expect(await readBy(countingPace(), `<file name="${name}.txt"><url>http://a.example/</url></file>`)).toHaveLength(1);
+    },
+  );
+
   it.each(['<b/>', '<!---->'])('of many %s is read in slices', async (piece) => {
     const pace = countingPace();
     expect(await readBy(pace, `${piece.repeat(100_000)}<url>a&amp;b</url>`)).toEqual(['a&b']);

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Pace } from '@wharf/pace';
+import { isLikeOwn } from './aria2-names.ts';
 
 /** Longer than any address that is used. */
 const MAX_URL_LENGTH = 8_192;
@@ -11,6 +12,7 @@ const DECLARATION =
   /^\uFEFF?<\?xml\s+version\s*=\s*["'][\d.]+["'](?:\s+encoding\s*=\s*["'](?:utf-8|us-ascii|iso-8859-1)["'])?(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>/i;
 /** A tag without its end: whether it closes, its name, its attributes. What has a `>` in its quotes is none, as it ends elsewhere for others. */
 const TAG = /^<(\/?)([^\s<>/]+)((?:\s+[^\s<>="'/]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*)\s*(\/?)$/;
+const NAME = /[\s:]name\s*=\s*["']([^"']*)/gi;
 const TYPE = /[\s:]type\s*=\s*["']([^"']*)/gi;
 
 /** The addresses in a metalink, in time linear in its length. @throws AppError CONTENT_CORRUPT for what a tool may read otherwise than we do */
@@ -44,6 +46,7 @@ function isOfAddress(text: string): boolean {
   // Whatever stands for the namespace.
   const plainName = name.slice(name.lastIndexOf(':') + 1).toLowerCase();
   if (plainName === 'metaurl') throw unusableMetalink();
+  if (plainName === 'file' && [...attributes.matchAll(NAME)].some(([, name = '']) => isLikeOwn(decodeXml(name)))) throw namedLikeOwn();
   if (plainName !== 'url' || closes !== '' || isEmpty !== '') return false;
   for (const [, type = ''] of attributes.matchAll(TYPE)) if (!/^(?:https?|ftps?)$/i.test(type)) throw unusableMetalink();
   return true;
@@ -59,6 +62,10 @@ async function withoutComments(text: string, pace: Pace): Promise<string> {
     at = end + 3;
   }
   return kept.join('') + text.slice(at);
+}
+
+function namedLikeOwn(): AppError {
+  return new AppError('CONTENT_CORRUPT', 'a file of this metalink is called as aria2 calls files of its own: give it another name');
 }
 
 export function unusableMetalink(): AppError {

@@ -6,6 +6,7 @@ import { AppError } from '@wharf/errors';
 import { type HeldFolder, holdFolder, isMissing, isNoFolder } from '@wharf/held-folders';
 import { createPace, type Pace, sortInTurns } from '@wharf/pace';
 import { compareNames, type EntryName } from '@wharf/paths';
+import { CONTROL_ENDING, DESCRIPTION_NAME } from '../domain/aria2-names.ts';
 import { safeName } from '../domain/file-name.ts';
 
 /** A folder that a tool made. */
@@ -51,7 +52,7 @@ export interface ToolFolder {
   walk(name: string): Promise<ToolResult>;
   /** Opens a file of a result for reading. The caller closes it. @throws ENOENT | ENOTDIR, ELOOP, EINVAL: it has become something else */
   open(place: readonly (string | Buffer)[]): Promise<FileHandle>;
-  /** Removes one result, and the folder with it when nothing else is in there. Nothing there is success. */
+  /** Removes one result, and the folder with the last one, whatever else is in there. Nothing there is success. */
   removeResult(name: string): Promise<void>;
   /** Removes the folder when nothing is in there. */
   removeEmpty(): Promise<void>;
@@ -61,10 +62,6 @@ export interface ToolFolder {
 
 /** Of names on disks, in bytes. */
 const MAX_NAME_BYTES = 255;
-/** What aria2 puts behind the name of a result for what it keeps of it. */
-const CONTROL_ENDING = '.aria2';
-/** What aria2 calls the descriptions that it was given, or found by a magnet link. */
-const DESCRIPTION = /^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
 const ARIA2 = 'aria2';
 const TASK_FOLDER = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_DEPTH = 64;
@@ -96,6 +93,16 @@ export function toolFolder(
     }
   };
   const within = <Result>(use: (folder: HeldFolder) => Promise<Result>) => below([ofTool, taskId], use);
+  const remove = () =>
+    below([ofTool], (folder) => folder.remove(taskId))
+      .catch(noneWhereMissing)
+      .then(() => undefined);
+  /** Names of the results that are left, some of them where they are many. */
+  const leftIn = () =>
+    within(async (folder) => {
+      const names = entryNames(await folder.entries(2 * most.results + 1));
+      return ofTool === ARIA2 ? resultsAmong(names) : names;
+    });
   const removeEmpty = () => below([ofTool], (folder) => folder.removeEmptyFolder(taskId)).catch(() => undefined);
   return {
     path: join(root, ofTool, taskId),
@@ -109,7 +116,7 @@ export function toolFolder(
       within(async (folder) => {
         // Beside each there may be a file that the tool keeps of it.
         const all = await folder.entries(2 * most.results + 1);
-        const names = all.filter((entry) => entry.isDirectory() || entry.isFile()).map(({ name }) => name.toString());
+        const names = entryNames(all);
         const results = ofTool === ARIA2 ? withoutControlFiles(names) : names;
         if (all.length > 2 * most.results || results.length > most.results)
           throw new AppError('FAILED_PRECONDITION', `there are more than ${most.results} results`);
@@ -135,16 +142,11 @@ export function toolFolder(
       } catch (error) {
         if (!isMissing(error)) throw error;
       }
-      await removeEmpty();
+      // What is no result would stay for good: no task knows of it.
+      if ((await leftIn().catch(noneWhereMissing)).length === 0) await remove();
     },
     removeEmpty,
-    async remove() {
-      try {
-        await below([ofTool], (folder) => folder.remove(taskId));
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-      }
-    },
+    remove,
   };
 }
 
@@ -170,18 +172,28 @@ export function foldersOf(
  * anything inside of a result one.
  */
 function withoutControlFiles(names: readonly string[]): string[] {
-  const all = new Set(names);
-  const isControl = (name: string) => name.endsWith(CONTROL_ENDING) && all.has(name.slice(0, -CONTROL_ENDING.length));
-  const results = names.filter((name) => !isControl(name) && !DESCRIPTION.test(name));
+  const results = resultsAmong(names);
   return results.length > 0 ? results : [...names];
 }
 
+function resultsAmong(names: readonly string[]): string[] {
+  const all = new Set(names);
+  const isControl = (name: string) => name.endsWith(CONTROL_ENDING) && all.has(name.slice(0, -CONTROL_ENDING.length));
+  return names.filter((name) => !isControl(name) && !DESCRIPTION_NAME.test(name));
+}
+
+/** Of what may be a result. */
+function entryNames(entries: Awaited<ReturnType<HeldFolder['entries']>>): string[] {
+  return entries.filter((entry) => entry.isDirectory() || entry.isFile()).map(({ name }) => name.toString());
+}
+
+function noneWhereMissing(error: unknown): string[] {
+  if (isMissing(error)) return [];
+  throw error;
+}
+
 /** The names directly in a folder that may be gone, as {@link ToolFolder.list}. */
-export const resultsIn = (folder: ToolFolder): Promise<string[]> =>
-  folder.list().catch((error) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+export const resultsIn = (folder: ToolFolder): Promise<string[]> => folder.list().catch(noneWhereMissing);
 
 /** So much longer than ours a tool may write the path of a folder: some put slashes at the end. */
 const OTHERWISE_WRITTEN = 64;

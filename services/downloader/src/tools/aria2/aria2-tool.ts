@@ -60,6 +60,7 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     'seed-time': '0',
     'bt-enable-lpd': 'false',
     'rpc-save-upload-metadata': 'false',
+    'bt-save-metadata': 'false',
     'check-certificate': 'true',
     // aria2 keeps the cookies and logins of all its downloads together: those of one user are none of another's. Nor are those of its own, which it says to
     // every server, or to those in its .netrc; of FTP these are its defaults.
