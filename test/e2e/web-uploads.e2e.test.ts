@@ -89,8 +89,8 @@ describe.runIf(isAvailable('chromium', found))('uploads of the web page behind a
     for await (const chunk of createReadStream(path)) hash.update(chunk);
     return hash.digest('hex');
   };
-  const expectArrived = async (disk: string, name = big.name) => {
-    await panel().getByText('1 file uploaded').waitFor({ timeout: WITHIN_MS });
+  const expectArrived = async (disk: string, name = big.name, told = '1 file uploaded') => {
+    await panel().getByText(told).waitFor({ timeout: WITHIN_MS });
     expect(await digestOf(join(disk, name))).toBe(big.sha256);
     // Nothing is left beside it.
     expect(await readdir(disk)).toEqual([name]);
@@ -142,6 +142,44 @@ describe.runIf(isAvailable('chromium', found))('uploads of the web page behind a
     await chooseAgain(big.name);
     await expectArrived(disk);
   });
+
+  test.runIf(SIZE_MIB < 1_024)(
+    'nor is one of another folder with its date, too: it goes on with the upload whose parts are of it',
+    { timeout: WITHIN_MS },
+    async () => {
+      const folders = [await world.folder('twin-a'), await world.folder('twin-b')];
+      const right = await readFile(join(files.path, big.name));
+      const twin = Buffer.from(right).fill(1, MIB);
+      const have = async (content: Buffer) => {
+        await writeFile(join(files.path, big.name), content);
+        await utimes(join(files.path, big.name), 1_700_000_000, 1_700_000_000);
+      };
+      try {
+        for (const [index, { path }] of folders.entries()) {
+          await have(index === 0 ? right : twin);
+          page = await openTab(context, proxy.base, world.admin.token ?? '', path);
+          said = watchPage(page);
+          const held = proxy.holdAfter(2);
+          await upload(big.name);
+          await held;
+          await page.getByText(/[1-9]\d* % · /).waitFor();
+          await page.close({ runBeforeUnload: false });
+          proxy.release();
+        }
+        page = await openTab(context, proxy.base, world.admin.token ?? '', '');
+        said = watchPage(page);
+        await panel().getByRole('button', { name: 'Choose the files' }).waitFor();
+        await chooseAgain(big.name);
+        await expect.poll(() => readdir(folders[1]?.disk ?? ''), { timeout: WITHIN_MS }).toEqual([big.name]);
+        expect(twin.equals(await readFile(join(folders[1]?.disk ?? '', big.name)))).toBe(true);
+        await panel().getByText('The server has a part of this upload already.', { exact: false }).waitFor();
+      } finally {
+        await have(right);
+      }
+      await chooseAgain(big.name);
+      await expectArrived(folders[0]?.disk ?? '', big.name, '2 files uploaded');
+    },
+  );
 
   test.runIf(SIZE_MIB < 1_024)(
     'where a program began it and said no date, the server compares all parts that it has',

@@ -5,6 +5,7 @@ import { writeSessionModelOf } from '@wharf/models';
 import { holdBackup } from '@wharf/task-engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { createPartSum } from '../src/domain/uploads/part-sum.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { memoryDriver } from '../src/drivers/memory/index.ts';
@@ -91,6 +92,25 @@ describe('an upload in parts', () => {
     // Whoever did not hear the answer asks again.
     expect((await end('complete', id)).data).toMatchObject({ state: 'completed' });
     expect(await call('GET', `status?path=/l/new/file.bin&size=${FILE.byteLength}`)).toMatchObject({ code: 404, data: null });
+  });
+
+  it('tells the sums of its parts to who asks for them', async () => {
+    const id = await begin('/l/summed');
+    for (const index of [2, 0]) await chunk(id, index, part(index));
+    const sums = [0, 2].map((index) => {
+      const sum = createPartSum(id);
+      sum.update(part(index));
+      return sum.value();
+    });
+    expect((await call('GET', `status?upload_id=${id}&sums=true`, { at: other })).data).toMatchObject({
+      received: [
+        [0, 0],
+        [2, 2],
+      ],
+      sums,
+    });
+    expect((await call('GET', `status?upload_id=${id}`)).data).not.toHaveProperty('sums');
+    await end('abort', id);
   });
 
   it('takes a part again without harm, and refuses other bytes for it', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { createPartSum } from '../../../services/fs/src/domain/uploads/part-sum.ts';
 import type { ErrorName } from '../api/operations.ts';
 import type { SendJob } from './send-job.ts';
 
@@ -14,6 +15,7 @@ vi.doMock('./send-in-thread.ts', () => ({ sendInThread: undefined }));
 vi.doMock('./send-bytes.ts', () => ({ sendBytes, encodePath: (path: string) => path, TOO_LARGE: 413 }));
 vi.resetModules();
 const { createSendFile } = await import('./send-file.ts');
+const { OtherFile } = await import('./send-parts.ts');
 afterAll(() => {
   for (const path of ['../api/call.ts', './send-in-thread.ts', './send-bytes.ts']) vi.doUnmock(path);
   vi.unstubAllGlobals();
@@ -41,7 +43,7 @@ function send(takesParts: boolean, asked: Partial<SendJob> = {}, sendFile = crea
   const askAgain = vi.fn(() => 'another key');
   const keep = vi.fn();
   const job = {
-    ...{ file: new File(['text'], 'a'), path: '/a', overwrite: true, key: 'the key', session: undefined, isUnproven: false },
+    ...{ file: new File(['text'], 'a'), path: '/a', overwrite: true, key: 'the key', session: undefined },
     ...{ signal: new AbortController().signal, tell: () => undefined, keep, askAgain, ...asked },
   };
   return { outcome: sendFile(job), askAgain, keep };
@@ -56,6 +58,44 @@ it('an upload whose end is not answered is not begun anew, however often: it may
   expect(await send(true, { file: bigFile() }).outcome).toEqual({ state: 'done' });
   expect(begunWith()).toEqual(['true']);
   expect(call.mock.calls.some(([address]) => address.endsWith('/abort'))).toBe(false);
+});
+
+/** Parts of a file that has three, as the server sums them. */
+const sumsOf = (session: string, content: string) =>
+  [0, 1, 2].map((index) => {
+    const sum = createPartSum(session);
+    sum.update(Buffer.from(content).subarray(index * 4, index * 4 + 4));
+    return sum.value();
+  });
+const SESSION = '00112233445566778899aabbccddeeff';
+const sentParts = () => sendBytes.mock.calls.map(([, headers]) => headers['X-Chunk-Index']);
+
+it.each([true, false])('a file is chosen again: all parts that are there are compared, by sums: %s', async (hasSums) => {
+  const known = { ...KNOWN, upload_id: SESSION, chunk_size: 4, total_chunks: 3, received: [[0, 1]], received_bytes: 8 };
+  answer({ status: () => ({ ...known, ...(hasSums && { sums: sumsOf(SESSION, 'aaaabbbbcccc').slice(0, 2) }) }) });
+  const resume = (content: string) => send(true, { session: SESSION, file: new File([content], 'a') });
+  if (!hasSums)
+    sendBytes.mockImplementation(async (_, headers, part: Blob) => {
+      if (headers['X-Chunk-Index'] === '1' && (await part.text()) !== 'bbbb') await says('INVALID_ARGUMENT');
+    });
+  // It has the first part in common.
+  expect(await resume('aaaaxxxxcccc').outcome).toEqual({ state: 'failed', error: expect.any(OtherFile) });
+  expect(sentParts()).toEqual(hasSums ? [] : ['0', '1']);
+  sendBytes.mockClear();
+  expect(await resume('aaaabbbbcccc').outcome).toEqual({ state: 'done' });
+  expect(sentParts()).toEqual(hasSums ? ['2'] : ['0', '1', '2']);
+});
+
+it('of a file that goes on, parts are compared that something else than this page sent', async () => {
+  const known = { ...KNOWN, upload_id: SESSION, chunk_size: 4, total_chunks: 3 };
+  const file = new File(['aaaabbbbcccc'], 'a');
+  let received: number[][] = [];
+  answer({ status: () => ({ ...known, received, sums: sumsOf(SESSION, 'aaaaxxxxcccc').slice(0, 2) }) });
+  // The first part is sent, and the next ones fail for good.
+  sendBytes.mockImplementation((_, headers) => (headers['X-Chunk-Index'] === '0' ? undefined : says('QUOTA_EXCEEDED')));
+  expect(await send(true, { session: SESSION, file }).outcome).toMatchObject({ state: 'failed' });
+  received = [[0, 1]];
+  expect(await send(true, { session: SESSION, file }).outcome).toEqual({ state: 'failed', error: expect.any(OtherFile) });
 });
 
 it('one whose parts are cut off again and again is begun anew in smaller ones', async () => {

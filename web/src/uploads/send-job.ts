@@ -16,8 +16,6 @@ export interface SendJob {
   readonly key: string;
   /** The upload in parts that the server knows it by; undefined: none yet. */
   readonly session: string | undefined;
-  /** Whether the parts that the server has may be of another file. */
-  readonly isUnproven: boolean;
   readonly signal: AbortSignal;
   readonly tell: (sending: Sending) => void;
   /** Remembers the upload in parts; undefined: there is none any more. */

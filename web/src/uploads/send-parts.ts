@@ -1,18 +1,22 @@
 import { type Answer, ApiError, call } from '../api/call.ts';
 import type { PartSize } from './part-size.ts';
+import { partSum } from './part-sum.ts';
 import type { Places } from './places.ts';
 import { encodePath, sendBytes } from './send-bytes.ts';
 import { sendInThread } from './send-in-thread.ts';
 import type { SendJob } from './send-job.ts';
 
 /** What the server has of an upload. */
-type Known = Answer<'/api/fs/multipart/init'>;
+type Known = Answer<'/api/fs/multipart/status'>;
 
 /** Thrown where the chosen file is not the one whose parts the server has. */
 export class OtherFile extends Error {}
 
 /** Thrown where the server does not know the upload any more: it may have ended in either way. */
 export class Forgotten extends Error {}
+
+/** Parts that the server has of a file as it was chosen, as this page knows: it has sent them, or compared them. By file and upload. */
+const proven = new WeakMap<File, { readonly session: string; readonly parts: Set<number> }>();
 
 /** Parts of one file that are on their way at once, as far as there are places. */
 const PARTS_AT_ONCE = 3;
@@ -27,7 +31,7 @@ export async function sendParts(job: SendJob, partSize: PartSize, places: Places
   const known = job.session ? await find(job.session) : await begin(job, partSize.bytes());
   if (known === undefined) throw new Forgotten();
   const isThere = known.state === 'completed';
-  if (!isThere && job.isUnproven) await proveSame(job, known);
+  if (!isThere) await proveSame(job, known);
   job.keep(known.upload_id);
   if (!isThere) await sendMissing(job, known, partSize, places);
   job.tell({ sentBytes: job.file.size, doing: 'ending' });
@@ -46,21 +50,42 @@ async function begin({ file, path, overwrite, signal }: SendJob, partBytes: numb
 /** Undefined: its time ran out, or somebody ended it. */
 async function find(id: string): Promise<Known | undefined> {
   try {
-    return await call('/api/fs/multipart/status', { upload_id: id });
+    return await call('/api/fs/multipart/status', { upload_id: id, sums: 'true' });
   } catch (error) {
     if (error instanceof ApiError && error.error === 'RECORD_NOT_FOUND') return undefined;
     throw error;
   }
 }
 
-/** Sends the parts again that the server has: it compares them. Whether this is the file that they are of, nothing else tells, and files that differ may have some in common. */
+/**
+ * Compares the parts that the server has with the file, but for those that this page sent of it. Whether they are of this file nothing else tells: files of one
+ * name, size and date differ, files that differ may have parts in common, and another tab may have sent some. Where the page cannot sum, the server compares.
+ */
 async function proveSame(job: SendJob, known: Known): Promise<void> {
+  const parts = provenParts(job.file, known.upload_id);
+  const unproven = [...receivedParts(known).entries()].filter(([, index]) => !parts.has(index));
+  if (unproven.length > 0) job.tell({ doing: 'ending' });
   try {
-    for (const index of receivedParts(known)) await sendPart(job, known, index, () => undefined);
+    for (const [place, index] of unproven) {
+      job.signal.throwIfAborted();
+      const told = known.sums?.[place];
+      const sum = told === undefined ? undefined : await partSum(known.upload_id, partOf(job.file, known, index));
+      if (sum === undefined) await sendPart(job, known, index, () => undefined);
+      else if (sum !== told) throw new OtherFile();
+      else parts.add(index);
+    }
   } catch (error) {
     if (error instanceof ApiError && error.error === 'INVALID_ARGUMENT') throw new OtherFile();
     throw error;
   }
+}
+
+function provenParts(file: File, session: string): Set<number> {
+  const known = proven.get(file);
+  if (known?.session === session) return known.parts;
+  const parts = new Set<number>();
+  proven.set(file, { session, parts });
+  return parts;
 }
 
 async function sendMissing(job: SendJob, known: Known, partSize: PartSize, places: Places): Promise<void> {
@@ -98,10 +123,15 @@ async function sendMissing(job: SendJob, known: Known, partSize: PartSize, place
 
 /** @returns its bytes */
 async function sendPart(job: SendJob, known: Known, index: number, onProgress: (bytes: number) => void): Promise<number> {
-  const part = job.file.slice(index * known.chunk_size, (index + 1) * known.chunk_size);
+  const part = partOf(job.file, known, index);
   const headers = { 'X-Upload-Id': known.upload_id, 'X-Chunk-Index': String(index) };
   await sendBytes('/api/fs/multipart/chunk', headers, part, { signal: job.signal, onProgress }, sendInThread);
+  provenParts(job.file, known.upload_id).add(index);
   return part.size;
+}
+
+function partOf(file: File, { chunk_size }: Known, index: number): Blob {
+  return file.slice(index * chunk_size, (index + 1) * chunk_size);
 }
 
 function receivedParts({ received }: Known): number[] {

@@ -4,6 +4,7 @@ import type { SendFile } from './send-file.ts';
 vi.stubGlobal('localStorage', { getItem: () => null });
 vi.stubGlobal('addEventListener', () => undefined);
 const { createUploadQueue } = await import('./upload-queue.ts');
+const { OtherFile } = await import('./send-parts.ts');
 vi.unstubAllGlobals();
 
 const fileOf = (name: string) => ({ file: { name, size: 1, lastModified: 1 } as File, path: `/${name}` });
@@ -45,7 +46,7 @@ it('gives a lost one its file once', () => {
   expect(queue.giveFiles([fileOf('0').file])).toBe(1);
 });
 
-it('a lost one whose date another program told in seconds goes on where the server finds its parts the same', () => {
+it('a lost one whose date another program told in seconds fits', () => {
   const { send, queue } = open();
   const lost = { session: 's', sizeBytes: 1, receivedBytes: 0 };
   queue.addUnfinished([
@@ -55,8 +56,55 @@ it('a lost one whose date another program told in seconds goes on where the serv
   ]);
   const at = (name: string) => ({ ...fileOf(name).file, lastModified: 5_123 });
   expect(queue.giveFiles([at('0'), at('1'), at('2')])).toBe(1);
-  expect(send.mock.calls.map(([{ path, isUnproven }]) => [path, isUnproven])).toEqual([
-    ['/0', true],
-    ['/1', false],
+  expect(send.mock.calls.map(([{ path }]) => path)).toEqual(['/0', '/1']);
+});
+
+/** Opens one with an unfinished upload for each path, whose parts are of the file at the path of `ownerOf`. */
+function openLost(paths: readonly string[]) {
+  const owners = new Map<File, string>();
+  const opened = open();
+  opened.send.mockImplementation(async ({ file, session }) =>
+    session === undefined || session === owners.get(file) ? { state: 'done' } : { state: 'failed', error: new OtherFile() },
+  );
+  opened.queue.addUnfinished(paths.map((path) => ({ session: path, path, sizeBytes: 1, receivedBytes: 1, modifiedMs: 1 })));
+  const fileFor = (path: string, webkitRelativePath = '') => {
+    const file = { name: path.split('/').at(-1), size: 1, lastModified: 1, webkitRelativePath } as File;
+    owners.set(file, path);
+    return file;
+  };
+  const seen = () => opened.queue.uploads().map(({ path, state, error }) => [path, state, error instanceof OtherFile]);
+  return { ...opened, fileFor, seen };
+}
+
+it('a file that fits several goes on with the one whose parts are of it', async () => {
+  const { queue, fileFor, seen } = openLost(['/a/x', '/b/x', '/c/x']);
+  expect(queue.giveFiles([fileFor('/b/x')])).toBe(0);
+  await vi.waitFor(() => expect(seen()[1]?.[1]).toBe('done'));
+  expect(seen()).toEqual([
+    ['/a/x', 'lost', false],
+    ['/b/x', 'done', false],
+    ['/c/x', 'lost', false],
+  ]);
+  // One of which no upload has parts is told with the last.
+  queue.giveFiles([fileFor('/d/x')]);
+  await vi.waitFor(() => expect(seen()[2]?.[2]).toBe(true));
+  expect(seen().map(([, state]) => state)).toEqual(['lost', 'done', 'lost']);
+});
+
+it('a file of a folder goes by its path in it', async () => {
+  const { queue, send, fileFor, seen } = openLost(['/a/x', '/b/x']);
+  expect(queue.giveFiles([fileFor('/b/x', 'b/x'), fileFor('/d/x', 'd/x')])).toBe(1);
+  await vi.waitFor(() => expect(seen()[1]?.[1]).toBe('done'));
+  expect(send).toHaveBeenCalledOnce();
+});
+
+it('a file that is dropped where an upload of another one is unfinished is sent beside that', async () => {
+  const { queue, fileFor, seen } = openLost(['/a/x', '/b/x']);
+  queue.add([{ file: fileFor('/b/x'), path: '/a/x' }]);
+  await vi.waitFor(() => expect(seen()[2]?.[1]).toBe('done'));
+  expect(seen()).toEqual([
+    ['/a/x', 'lost', false],
+    ['/b/x', 'lost', false],
+    ['/a/x', 'done', false],
   ]);
 });

@@ -45,7 +45,7 @@ const AT_ONCE = 3;
 
 export interface UploadQueue {
   readonly uploads: () => readonly Upload[];
-  /** A file that an earlier page began to send goes on with it. */
+  /** A file that an earlier page began to send goes on with it; where that was another file, it is sent beside it. */
   add(files: readonly { file: File; path: string }[]): void;
   /** Uploads that earlier pages began. */
   addUnfinished(unfinished: readonly Unfinished[]): void;
@@ -85,7 +85,13 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
     Object.assign(upload, changes);
     options.onChange();
   };
-  const runs = createRuns(options, change, () => fill());
+  const refuse = (upload: Upload, file: File, error: unknown) => {
+    change(upload, { state: 'lost', speed: 0, error: undefined, file: undefined });
+    const next = given.afterRefusal(file, upload, findLost());
+    if (next === 'none') change(upload, { error });
+    else if (next !== 'another') enqueue(insert(next.path, file.size, { modifiedMs: file.lastModified }), { file });
+  };
+  const runs = createRuns(options, change, refuse, () => fill());
   const fill = () => {
     while (runs.count() < AT_ONCE) {
       const [next] = waiting;
@@ -100,8 +106,6 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
     return upload;
   };
   const findLost = () => [...byId.values()].filter(({ state }) => state === 'lost');
-  /** One that was found may have its file by now. */
-  const isLost = (upload: Upload, file: File) => upload.state === 'lost' && isSame(upload, file);
   const enqueue = (upload: Upload, changes: Partial<Upload> = {}) => {
     change(upload, { state: 'waiting', error: undefined, ...changes });
     waiting.add(upload);
@@ -114,14 +118,14 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
     fill();
   };
 
+  const given = createGivenFiles((lost, file) => enqueue(lost, { file }));
+
   return {
     uploads: () => [...byId.values()],
     add(files) {
       const lostOnes = findLost();
-      for (const { file, path } of files) {
-        const lost = lostOnes.find((each) => each.path === path && isLost(each, file));
-        enqueue(lost ?? insert(path, file.size, { modifiedMs: file.lastModified }), { file });
-      }
+      for (const { file, path } of files)
+        if (!given.give(file, path, lostOnes)) enqueue(insert(path, file.size, { modifiedMs: file.lastModified }), { file });
     },
     addUnfinished(unfinished) {
       const known = new Set([...byId.values()].map(({ session }) => session));
@@ -131,12 +135,7 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
     },
     giveFiles(files) {
       const lostOnes = findLost();
-      const strangers = files.filter((file) => {
-        const lost = lostOnes.find((each) => each.path.endsWith(`/${file.name}`) && isLost(each, file));
-        if (lost) enqueue(lost, { file });
-        return !lost;
-      });
-      return strangers.length;
+      return files.filter((file) => !given.give(file, undefined, lostOnes)).length;
     },
     pause(id) {
       const upload = byId.get(id);
@@ -175,10 +174,11 @@ export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
   };
 }
 
-/** The uploads that are being sent. @param onEnd told when there is room for another one */
+/** The uploads that are being sent. @param refuse told of a file that is not the one that the server has a part of. @param onEnd told when there is room for another one */
 function createRuns(
   { send, end, hold, onArrival }: UploadQueueOptions,
   change: (upload: Upload, changes: Partial<Upload>) => void,
+  refuse: (upload: Upload, file: File, error: unknown) => void,
   onEnd: () => void,
 ) {
   const stops = new Map<Upload, AbortController>();
@@ -195,7 +195,6 @@ function createRuns(
     const speedAt = createSpeed();
     const outcome = await send({
       ...{ file, path, overwrite, session, key, signal },
-      isUnproven: session !== undefined && upload.modifiedMs !== file.lastModified,
       tell({ sentBytes = upload.sentBytes, doing, error }) {
         if (!signal.aborted) change(upload, { sentBytes, doing, error, speed: speedAt(sentBytes) });
       },
@@ -207,8 +206,7 @@ function createRuns(
     }).catch((error: unknown) => ({ state: 'failed' as const, error }));
     if (signal.aborted) return;
     if (outcome.state === 'done') change(upload, { state: 'done', speed: 0, sentBytes: upload.sizeBytes, file: undefined });
-    else if (outcome.state === 'failed' && outcome.error instanceof OtherFile)
-      change(upload, { state: 'lost', speed: 0, error: outcome.error, file: undefined });
+    else if (outcome.state === 'failed' && outcome.error instanceof OtherFile) refuse(upload, file, outcome.error);
     else change(upload, { speed: 0, error: undefined, ...outcome });
     if (outcome.state === 'done') onArrival(path);
   };
@@ -229,10 +227,45 @@ function createRuns(
   };
 }
 
-/**
- * Two files of one name and size are the same where they were changed at the same moment. Where that is not known, or one of two programs tells seconds alone,
- * the server compares.
- */
+/** A file that was chosen for lost uploads. */
+interface Given {
+  /** Where it is to go; undefined: to any that it fits. */
+  readonly path: string | undefined;
+  readonly refusedBy: Set<Upload>;
+}
+
+/** Files that are given to lost uploads. Whether what the server has is of a file it tells later: then the next one that the file fits is asked. */
+function createGivenFiles(start: (lost: Upload, file: File) => void) {
+  const known = new WeakMap<File, Given>();
+  const giveNext = (file: File, given: Given, lostOnes: readonly Upload[]): boolean => {
+    // One that was found may have its file by now.
+    const fits = (lost: Upload) => lost.state === 'lost' && isSame(lost, file) && isAt(lost, file, given.path);
+    const next = lostOnes.find((lost) => !given.refusedBy.has(lost) && fits(lost));
+    if (!next) return false;
+    known.set(file, given);
+    start(next, file);
+    return true;
+  };
+  return {
+    /** @returns whether it fits one */
+    give: (file: File, path: string | undefined, lostOnes: readonly Upload[]) => giveNext(file, { path, refusedBy: new Set() }, lostOnes),
+    /** @returns what it goes on with: another lost one, an upload of its own, or none */
+    afterRefusal(file: File, upload: Upload, lostOnes: readonly Upload[]): 'another' | 'none' | { readonly path: string } {
+      const given = known.get(file);
+      if (!given) return 'none';
+      given.refusedBy.add(upload);
+      if (giveNext(file, given, lostOnes)) return 'another';
+      return given.path === undefined ? 'none' : { path: given.path };
+    },
+  };
+}
+
+/** Whether a file may be the one of an upload by its name: by its whole path where that is known, or by that in the folder that was chosen. */
+function isAt({ path }: Upload, file: File, wholePath: string | undefined): boolean {
+  return wholePath === undefined ? path.endsWith(`/${file.webkitRelativePath || file.name}`) : path === wholePath;
+}
+
+/** Whether it may be the same by size and date, as far as that is known; one of two programs may tell seconds alone. Contents are compared later. */
 function isSame({ sizeBytes, modifiedMs }: Upload, file: File): boolean {
   return sizeBytes === file.size && (modifiedMs === undefined || secondOf(modifiedMs) === secondOf(file.lastModified));
 }

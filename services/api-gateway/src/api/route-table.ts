@@ -173,8 +173,9 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
       query('upload_id', 'The upload_id that init answered.'),
       query('path', 'Of the file.'),
       query('size', 'Of the file, in bytes.'),
+      query('sums', '`true`: with the id, to be told the sums of the accepted parts.'),
     ],
-    answer: partsShape,
+    answer: partsShape.extend({ sums: z.array(z.int()).optional() }),
   },
   {
     method: 'POST',

@@ -5,7 +5,7 @@ import { beginOperation, type FsContext, uploaderOf } from '../context.ts';
 import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { shownPath } from '../domain/snapshot/snapshot.ts';
-import { partCount, partRange, receivedBytes, receivedRanges, type UploadSession } from '../domain/uploads/upload-session.ts';
+import { partCount, partRange, receivedBytes, receivedRanges, receivedSums, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
 import { bodyOf } from './body-of.ts';
@@ -106,7 +106,13 @@ async function complete(asked: PartRequest): Promise<object> {
 async function status({ uploads, operation, query }: PartRequest): Promise<object> {
   const id = query.get('upload_id');
   const path = query.get('path');
-  if (id !== null) return snapshotOf(operation, await uploads.find(operation, checkedId(id)));
+  if (id !== null) {
+    const session = await uploads.find(operation, checkedId(id));
+    return {
+      ...snapshotOf(operation, session),
+      ...(query.get('sums') === 'true' && !session.isPublished && { sums: receivedSums(session) }),
+    };
+  }
   if (path === null) throw new AppError('INVALID_ARGUMENT', 'upload_id is required, or path and size');
   return snapshotOf(operation, await uploads.findByPath(operation, path, bytesOf(query.get('size') ?? '', 'size')));
 }

@@ -114,6 +114,11 @@ export function receivedBytes(session: UploadSession): number {
   return parts.size * chunkBytes - missingOfLast;
 }
 
+/** The sums of accepted parts, in order. */
+export function receivedSums({ upload }: UploadSession): number[] {
+  return [...upload.parts].toSorted(([a], [b]) => a - b).map(([, sum]) => sum);
+}
+
 /** Stretches of accepted parts, as first and last index, in order. */
 export function receivedRanges(session: UploadSession): [number, number][] {
   const ranges: [number, number][] = [];
