@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { createPartSum } from '../../../services/fs/src/domain/uploads/part-sum.ts';
 import type { ErrorName } from '../api/operations.ts';
+import { partSum } from './part-sum.ts';
 import type { SendJob } from './send-job.ts';
 
 vi.stubGlobal('localStorage', { getItem: () => null });
@@ -62,17 +62,14 @@ it('an upload whose end is not answered is not begun anew, however often: it may
 
 /** Parts of a file that has three, as the server sums them. */
 const sumsOf = (session: string, content: string) =>
-  [0, 1, 2].map((index) => {
-    const sum = createPartSum(session);
-    sum.update(Buffer.from(content).subarray(index * 4, index * 4 + 4));
-    return sum.value();
-  });
+  Promise.all([0, 1, 2].map((index) => partSum(session, new Blob([content.slice(index * 4, index * 4 + 4)]))));
 const SESSION = '00112233445566778899aabbccddeeff';
 const sentParts = () => sendBytes.mock.calls.map(([, headers]) => headers['X-Chunk-Index']);
 
 it.each([true, false])('a file is chosen again: all parts that are there are compared, by sums: %s', async (hasSums) => {
   const known = { ...KNOWN, upload_id: SESSION, chunk_size: 4, total_chunks: 3, received: [[0, 1]], received_bytes: 8 };
-  answer({ status: () => ({ ...known, ...(hasSums && { sums: sumsOf(SESSION, 'aaaabbbbcccc').slice(0, 2) }) }) });
+  const sums = (await sumsOf(SESSION, 'aaaabbbbcccc')).slice(0, 2);
+  answer({ status: () => ({ ...known, ...(hasSums && { sums }) }) });
   const resume = (content: string) => send(true, { session: SESSION, file: new File([content], 'a') });
   if (!hasSums)
     sendBytes.mockImplementation(async (_, headers, part: Blob) => {
@@ -90,7 +87,8 @@ it('of a file that goes on, parts are compared that something else than this pag
   const known = { ...KNOWN, upload_id: SESSION, chunk_size: 4, total_chunks: 3 };
   const file = new File(['aaaabbbbcccc'], 'a');
   let received: number[][] = [];
-  answer({ status: () => ({ ...known, received, sums: sumsOf(SESSION, 'aaaaxxxxcccc').slice(0, 2) }) });
+  const sums = (await sumsOf(SESSION, 'aaaaxxxxcccc')).slice(0, 2);
+  answer({ status: () => ({ ...known, received, sums }) });
   // The first part is sent, and the next ones fail for good.
   sendBytes.mockImplementation((_, headers) => (headers['X-Chunk-Index'] === '0' ? undefined : says('QUOTA_EXCEEDED')));
   expect(await send(true, { session: SESSION, file }).outcome).toMatchObject({ state: 'failed' });

@@ -5,6 +5,7 @@ import {
   HighlightStyle,
   indentOnInput,
   LanguageDescription,
+  type LanguageSupport,
   StreamLanguage,
   syntaxHighlighting,
 } from '@codemirror/language';
@@ -87,16 +88,22 @@ export default function CodeField(props: {
     const longest = longestLine(props.text);
     const found = longest > MAX_COLOURED_LINE ? null : LanguageDescription.matchFilename(languages, props.name);
     // Without its colours it is still the text.
-    found?.load().then(
+    loaded(found).then(
       (support) => {
-        if (!(support.language instanceof StreamLanguage) || longest <= MAX_PATTERN_LINE)
-          view.dispatch({ effects: language.reconfigure(support) });
+        if (!support || (support.language instanceof StreamLanguage && longest > MAX_PATTERN_LINE)) return;
+        view.dispatch({ effects: language.reconfigure(support) });
       },
       () => undefined,
     );
     onCleanup(() => view.destroy());
   });
   return <div class="code-field" ref={host} />;
+}
+
+/** A language as it is loaded when it is needed. */
+function loaded(found: LanguageDescription | null): Promise<LanguageSupport | undefined> {
+  if (found?.name === 'Markdown') return import('./markdown-language.ts').then(({ boundedMarkdown }) => boundedMarkdown());
+  return found ? found.load() : Promise.resolve(undefined);
 }
 
 function editing(onInput: (text: string) => void): Extension {

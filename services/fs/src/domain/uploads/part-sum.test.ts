@@ -30,6 +30,13 @@ describe('the sum of a part', () => {
     expect(sums.size).toBe(3 + 512 + 16);
   });
 
+  it('is what the page counts, too (web/src/uploads/part-sum.test.ts)', () => {
+    const id = '00112233445566778899aabbccddeeff';
+    expect([Buffer.alloc(0), Buffer.from('a'), Buffer.alloc(100_003, 7)].map((part) => sumOf([part], id))).toEqual([
+      146_049_452_772_175, 249_071_479_833_627, 133_363_568_980_752,
+    ]);
+  });
+
   it('is a whole number that stays exact with one added', () => {
     for (let turn = 0; turn < 100; turn += 1) {
       const sum = sumOf([randomBytes(turn)]);
