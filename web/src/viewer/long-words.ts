@@ -11,7 +11,7 @@ interface Parted {
   readonly open: number;
 }
 
-/** @param open as it was told of the text before, whose last word may go on in this one */
+/** @internal exported for its test. @param open as it was told of the text before, whose last word may go on in this one */
 export function partWords(text: string, open = 0): Parted {
   const pieces: string[] = [];
   let [from, length] = [0, open];
