@@ -1,6 +1,6 @@
 import { Marked } from 'marked';
 import type { FromThread } from './ask-thread.ts';
-import { elementsAtMost } from './markup-cost.ts';
+import { cellsAtMost, elementsAtMost } from './markup-cost.ts';
 
 /** More of them the page would take seconds to make, to look through and to lay out, and it can be asked nothing meanwhile. */
 const MAX_ELEMENTS = 100_000;
@@ -19,8 +19,12 @@ const marking = new Marked({
   },
 });
 
+function marked(text: string): string | undefined {
+  const html = marking.parse(text, { gfm: true, async: false });
+  return elementsAtMost(html, written.join('\n')) <= MAX_ELEMENTS ? html : undefined;
+}
+
 addEventListener('message', ({ data }: MessageEvent<string>) => {
-  const html = marking.parse(data, { gfm: true, async: false });
-  tell({ answer: elementsAtMost(html, written.join('\n')) <= MAX_ELEMENTS ? html : undefined });
+  tell({ answer: cellsAtMost(data) <= MAX_ELEMENTS ? marked(data) : undefined });
 });
 tell('ready');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { elementsAtMost } from './markup-cost.ts';
+import { cellsAtMost, elementsAtMost } from './markup-cost.ts';
 
 const many = (count: number, tag: (at: number) => string) => Array.from({ length: count }, (_, at) => tag(at)).join('');
 const ofAuthor = (html: string) => elementsAtMost(html, html);
@@ -25,4 +25,11 @@ test.each([
   ['with lines in them', (at: number) => `<CODE\n\tid="${at}"\n>`],
 ])('tags that nobody ends, %s, cost as many elements as there are blocks for each', (_, tag) => {
   expect(ofAuthor(`<p>${many(400, tag)}${'</p><p>x'.repeat(400)}`)).toBeGreaterThan(400 * 400);
+});
+
+test('counts the cells that a table gets for each of its lines, wherever it lies', () => {
+  for (const begin of ['', '> ', '- ', '1. > '])
+    expect(cellsAtMost(`${begin}|a|b|\n${begin}|-|${':-:|'.repeat(998)}\n${`${begin}x\n`.repeat(500)}`)).toBeGreaterThanOrEqual(500_000);
+  expect(cellsAtMost('a | b\n-|-\nc | d\n\n'.repeat(1_000))).toBeLessThan(10_000);
+  expect(cellsAtMost(`# Title\n---\n${'some words | of prose - and more\n'.repeat(10_000)}`)).toBe(0);
 });

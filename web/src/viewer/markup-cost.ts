@@ -23,3 +23,18 @@ export function elementsAtMost(html: string, written: string): number {
   }
   return tags * (1 + SAME * kinds.size + odd);
 }
+
+/** A line that may say how many columns a table has, wherever the table lies. */
+const COLUMNS = /^[\s>*+\d.)]*[|:-][\s|:>-]*$/;
+
+/** How many cells the tables of a markdown text have, at most. Each line of one has as many as its second line says, though it be a single letter. */
+export function cellsAtMost(text: string): number {
+  let cells = 0;
+  let columns = 0;
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') columns = 0;
+    else if (line.includes('|') && COLUMNS.test(line)) columns = Math.max(columns, line.split('|').length);
+    cells += columns;
+  }
+  return cells;
+}
