@@ -3,9 +3,9 @@ import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf, QUOTAS, raiseCounter } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { batchRename } from '../src/domain/changing/operations/batch-rename.ts';
-import { holdRoom } from '../src/domain/changing/operations/claim-room.ts';
+import { claimRoom, holdRoom } from '../src/domain/changing/operations/claim-room.ts';
 import type { Operation } from '../src/domain/changing/operations/operation.ts';
 import { placeEntries } from '../src/domain/changing/operations/place-entries.ts';
 import { recursiveMove } from '../src/domain/changing/operations/recursive-move.ts';
@@ -17,6 +17,8 @@ import { CLAIM_LEASE_MS, createQuotas, relocatedAt } from '../src/domain/quota/q
 import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
+import { MemoryDriver } from '../src/drivers/memory/driver.ts';
 import { createKeptQuotas } from '../src/store/kept-quotas.ts';
 import { createQuotaLedger } from '../src/store/quota-ledger.ts';
 import { copyEntries, runPlacement } from '../src/tasks/testing/place-now.ts';
@@ -100,6 +102,27 @@ describe('C17: a quota', () => {
     await upload('fits', 'x'.repeat(20));
     expect(await refusalOf(upload('one', 'x'))).toEqual(FULL(100));
     await upload('empty', '');
+  });
+
+  it('keeps nobody out while a storage is away: what is known is enough, until all is counted', async () => {
+    const { home, memory, owner, upload } = await openHome(100, { storages: [{}, { mount_path: `/home-${homes + 1}/away` }] });
+    await memory.put(`${home}/away/deep/old`, 'x'.repeat(40));
+    let isAway = true;
+    const list = MemoryDriver.prototype.list;
+    const spy = vi.spyOn(MemoryDriver.prototype, 'list').mockImplementation(function (this: MemoryDriver, path, options) {
+      if (isAway && path === '/deep') throw storageError('STORAGE_UNAVAILABLE');
+      return list.call(this, path, options);
+    });
+    onTestFinished(() => spy.mockRestore());
+    await upload('one', 'x'.repeat(30));
+    await upload('two', 'x'.repeat(30));
+    // What it wrote itself is known, and so is that no count tells of more room.
+    expect((await refusalOf(upload('three', 'x'.repeat(50))))[0]).toBe('STORAGE_UNAVAILABLE');
+    isAway = false;
+    // Another replica does not wait before it counts again.
+    const quotas = createQuotas(createQuotaLedger(models, Date.now), Date.now)(new Map([[7, { bytes: 100, basePath: vpath(home) }]]));
+    const operation = memory.operation(owner);
+    expect(await refusalOf(claimRoom({ ...operation, snapshot: { ...operation.snapshot, quotas } }, 1))).toEqual(FULL(100));
   });
 
   it('holds against copies of files whose storage tells no sizes, byte by byte', async () => {

@@ -69,6 +69,7 @@ describe('If-Range', () => {
 it('a version that has a comma, as ETags of WebDAV servers may, makes a tag that lists of tags can have', () => {
   const entry = { name: 'f' as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt };
   const [tag, other] = ['1,2', '12'].map((version) => etagOf({ ...entry, version }));
+  expect(new Set(['é', 'è', '', 'v', 'v ', '%C3%A9'].map((version) => etagOf({ ...entry, version })).concat(tag, other)).size).toBe(8);
   expect(tag).not.toBe(other);
   expect(evaluatePreconditions({ 'if-match': `"x", ${tag}` }, tag, modifiedAt)).toBe('proceed');
   expect(evaluatePreconditions({ 'if-none-match': tag }, tag, modifiedAt)).toBe('not-modified');

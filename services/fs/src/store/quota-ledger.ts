@@ -19,9 +19,11 @@ const DROPPED_AT_ONCE = 200;
 const isCounted = ({ counted_at }: QuotaLedgerRecord) => counted_at > FORGOTTEN;
 /** Of ledgers that may be relied on, and what becomes of them. */
 const trusted = (trust: Trust) =>
-  trust === 'counted'
-    ? { filter: { counted_at: { $gt: FORGOTTEN } }, change: {} }
-    : { filter: {}, change: { $max: { counted_at: LONG_AGO } } };
+  ({
+    counted: { filter: { counted_at: { $gt: FORGOTTEN } }, change: {} },
+    known: { filter: {}, change: { $max: { counted_at: LONG_AGO } } },
+    meanwhile: { filter: {}, change: {} },
+  })[trust];
 const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
 
 /**
@@ -74,7 +76,10 @@ function createClaiming(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
         if (ledger.held_bytes > limitBytes - missing) return 'full';
         const { matchedCount } = await quotaLedgers.updateOne(
           { _id: owner, ...filter, held_bytes: { $lte: limitBytes - missing }, ...isThere },
-          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $max: { ...renewed, ...change.$max } },
+          {
+            $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing },
+            $max: { ...renewed, ...('$max' in change ? change.$max : {}) },
+          },
         );
         if (matchedCount > 0) return 'claimed';
       }

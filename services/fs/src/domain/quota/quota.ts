@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isYounger } from '@wharf/pace';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import { createSharedWork } from '../../driver-contract/shared-work.ts';
+import { isAway } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import type { Actor } from '../access/permissions.ts';
 
@@ -10,7 +12,7 @@ import type { Actor } from '../access/permissions.ts';
 export interface QuotaLedger {
   /**
    * Adds a claim when it fits under the limit together with everything that is held.
-   * @param trust `counted`: what is there must have been counted; `known`: what is known is taken for all there is.
+   * @param trust `counted`: what is there must have been counted; `known`: what is known is taken for all there is; `meanwhile`: the same, for this claim alone.
    * @returns `uncounted` when what is there must be counted first
    */
   claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number, trust: Trust): Promise<Claimed>;
@@ -48,7 +50,7 @@ export interface QuotaLedger {
   relocations(owner: VirtualPath): Promise<number | undefined>;
 }
 
-export type Trust = 'counted' | 'known';
+export type Trust = 'counted' | 'known' | 'meanwhile';
 export type Claimed = 'claimed' | 'full' | 'uncounted';
 
 /** A claim on bytes for one piece of work. It must be ended by one of settle(), release() and abandon(). */
@@ -112,7 +114,7 @@ export interface Quotas {
    * Claims bytes before the first of them is written.
    * @param count adds up what is below the actor's base path; asked only when it is not known, or when there seems to be no room.
    * @param signal the caller waits for a count no longer.
-   * @throws AppError QUOTA_EXCEEDED; what `count` throws
+   * @throws AppError QUOTA_EXCEEDED; what `count` throws, but where a storage is away and what is known leaves room
    */
   claim(actor: Actor, bytes: number, count: Count, signal: AbortSignal): Promise<Claim>;
   /**
@@ -145,6 +147,10 @@ const MAX_COUNT_AGE_MS = 60_000;
 /** Counts, and claims after counts of others. A count is of no use when files are removed while it runs. */
 const MAX_TRIES = 8;
 
+/** Where a storage is away, nothing is counted again so soon, in milliseconds: all others would be walked through for each upload. */
+const COUNT_AGAIN_MS = 30_000;
+const MAX_UNCOUNTABLE = 1_000;
+
 const UNLIMITED: HeldClaim = {
   bytes: Number.POSITIVE_INFINITY,
   extend: async () => {},
@@ -173,8 +179,15 @@ export const NO_QUOTAS: Quotas = {
  */
 export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits: ReadonlyMap<number, Limit>) => Quotas {
   const share = createSharedWork<VirtualPath>();
-  const countOnce = (owner: VirtualPath, count: Count, signal: AbortSignal): Promise<void> =>
-    share(owner, signal, (until) => ledger.count(owner, () => count(until)));
+  const uncountable = new LRUCache<VirtualPath, AppError>({ max: MAX_UNCOUNTABLE, ttl: COUNT_AGAIN_MS });
+  const countOnce = async (owner: VirtualPath, count: Count, signal: AbortSignal): Promise<void> => {
+    const known = uncountable.get(owner);
+    if (known) throw known;
+    await share(owner, signal, (until) => ledger.count(owner, () => count(until))).catch((error) => {
+      if (isAway(error)) uncountable.set(owner, AppError.from(error));
+      throw error;
+    });
+  };
   return (limits) => ({
     limits: (actor) => limits.has(actor.id),
     async claim(actor, bytes, count, signal) {
@@ -300,7 +313,15 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
         continue;
       }
     }
-    await count();
+    const away = await count().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (away === undefined) continue;
+    // A storage that is away keeps nobody from the others: what is known is enough where there is room, and the next claim counts again.
+    if (!isAway(away) && !AppError.is(away, 'INTERNAL')) throw away;
+    if ((await claim('meanwhile')) === 'claimed') return;
+    throw away;
   }
   // Whoever goes on moving entries stops nobody else: what is known, of earlier counts and all that was written since, is enough where there is room.
   if ((await claim('known')) === 'claimed') return;

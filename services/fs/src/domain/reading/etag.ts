@@ -2,10 +2,7 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** The strongest digest there is, else the storage's own version, else time and size. Undefined where that is not known: a time alone may be of two contents. */
 export function etagOf(entry: Entry): string | undefined {
-  // Lists of tags are parted at commas.
-  const digest = knownOf(entry)
-    ?.replace(/[^\x21\x23-\x7e]/g, '')
-    .replaceAll(',', '%2C');
+  const digest = knownOf(entry)?.replace(/[^\x21\x23\x24\x26-\x2b\x2d-\x7e]/gu, encoded);
   if (digest !== undefined) return `"${digest}"`;
   return entry.sizeBytes === undefined ? undefined : `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"`;
 }
@@ -22,4 +19,9 @@ export function isKnown(modifiedAt: Date): boolean {
 
 function knownOf({ hashes, version }: Entry): string | undefined {
   return hashes?.sha256 ?? hashes?.sha1 ?? hashes?.md5 ?? version;
+}
+
+/** What a tag cannot have, at which lists of tags are parted (a comma), or by which this is told (`%`): two that differ in these alone are two. */
+function encoded(letter: string): string {
+  return Buffer.from(letter).reduce((text, byte) => `${text}%${byte.toString(16).toUpperCase().padStart(2, '0')}`, '');
 }

@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { storageError } from '../../../driver-contract/storage-error.ts';
+import { MemoryDriver } from '../../../drivers/memory/driver.ts';
 import { openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { bytesBelow } from './claim-room.ts';
@@ -24,4 +26,24 @@ it('bytes of a storage that tells whole trees are added up by one listing, but w
     bytesBelow(operation, { path: vpath(path), located: operation.snapshot.table.locate(vpath(path)) }, maxEntries);
   expect([await bytesIn('/'), await bytesIn('/d'), await bytesIn('/e'), await bytesIn('/none')]).toEqual([20, 15, 5, 0]);
   expect((await refusalOf(bytesIn('/e', 2)))[0]).toBe('FAILED_PRECONDITION');
+});
+
+it('a folder that cannot be listed holds nothing, and one whose storage is away is told of', async () => {
+  const memory = await openTree({ storages: [{}, { mount_path: '/d/a/other' }] });
+  for (const path of ['/d/a/1', '/d/a/other/2', '/d/b/3']) await memory.put(path, '12345');
+  const operation = memory.operation();
+  const root = { path: vpath('/d'), located: operation.snapshot.table.locate(vpath('/d')) };
+  const list = MemoryDriver.prototype.list;
+  let refusal = storageError('PERMISSION_DENIED');
+  const spy = vi.spyOn(MemoryDriver.prototype, 'list').mockImplementation(function (this: MemoryDriver, path, options) {
+    if (path === '/d/a') throw refusal;
+    return list.call(this, path, options);
+  });
+  onTestFinished(() => spy.mockRestore());
+  for (const code of ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'UNSUPPORTED_OPERATION', 'ENTRY_NOT_FOUND'] as const) {
+    refusal = storageError(code);
+    expect(await bytesBelow(operation, root)).toBe(10);
+  }
+  refusal = storageError('STORAGE_UNAVAILABLE');
+  expect((await refusalOf(bytesBelow(operation, root)))[0]).toBe('STORAGE_UNAVAILABLE');
 });

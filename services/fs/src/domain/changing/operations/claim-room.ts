@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
 import { EntryMap } from '../../../driver-contract/entry-map.ts';
@@ -118,7 +119,7 @@ async function bytesOfTree(
       if (!entry.isDirectory && !entry.isLink) bytes += entry.sizeBytes ?? 0;
     }
   } catch (error) {
-    if (!isNotThere(error)) throw error;
+    if (!holdsNothing(error)) throw error;
   }
   return bytes;
 }
@@ -132,12 +133,23 @@ function nextFolder(operation: Operation, way: { folder: WalkedFolder; names: En
   return undefined;
 }
 
-/** A folder that went away meanwhile, or is not there yet, holds nothing. */
+/** A folder that went away meanwhile, or is not there yet, holds nothing, nor does one that cannot be listed. */
 async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnType<typeof everythingIn> {
   try {
     return await everythingIn(operation, folder, { seesAll: true });
   } catch (error) {
-    if (isNotThere(error)) return { entries: new EntryMap(), mounted: [], bytes: 0 };
-    throw error;
+    if (!holdsNothing(error)) throw error;
+    const mounted = operation.snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
+    return { entries: new EntryMap(), mounted, bytes: 0 };
   }
 }
+
+/**
+ * Whether nothing is in a folder that anybody could read by Wharf: it is not there, or its storage does not show it, as its own rights are (`lost+found`) or its
+ * path is too long for it. One such folder would keep all who have a quota from storing anything.
+ */
+function holdsNothing(error: unknown): boolean {
+  return isNotThere(error) || UNREADABLE.some((code) => AppError.is(error, code));
+}
+
+const UNREADABLE = ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'UNSAFE_PATH', 'UNSUPPORTED_OPERATION'] as const;
