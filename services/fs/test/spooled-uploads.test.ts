@@ -123,6 +123,17 @@ describe('an upload in parts to a storage that takes whole files only', () => {
     expect(await sessions().countDocuments({ upload_state: 'receiving' })).toBe(0);
   });
 
+  it('takes no more of the room, where a guest begins it, than a third of what guests may have', async () => {
+    await installation.letGuestsIn(0b1000);
+    const third = Math.floor(SHARE_BYTES / 3);
+    const guest = { as: '' };
+    const refused = { code: 500, message: expect.stringContaining(`of your address to such storages may have ${third} bytes in all`) };
+    expect(await init('/p/guest', guest, third + 1)).toMatchObject(refused);
+    const id = await begin('/p/guest', guest, third);
+    expect(await init('/p/guest-2', guest, 1)).toMatchObject(refused);
+    expect(await end('abort', id, guest)).toMatchObject({ code: 200 });
+  });
+
   it('C17: takes no more of the room than its user’s share, which leaves others some', async () => {
     const ids = [await begin('/p/a'), await begin('/p/b', { at: beside })];
     const left = SHARE_BYTES - 2 * FILE.byteLength;

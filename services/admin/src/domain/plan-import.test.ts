@@ -427,6 +427,54 @@ describe('a backup of the family', () => {
     ]);
   });
 
+  it.each([
+    ['p_sub', { p_sub: false }, 'it asks for its password below its folder no more'],
+    ['readers below', { read_users_sub: false }, 'it keeps readers out below its folder no more'],
+    ['writers below', { write_users_sub: false }, 'it keeps writers out below its folder no more'],
+    ['names below', { h_sub: false }, 'it hides names below its folder no more'],
+    ['the password', { password: 'theirs' }, 'it asks for another password'],
+    ['writes below', { w_sub: true }, 'below its folder, too'],
+  ])('says what a rule opens by %s', async (_what, changed, note) => {
+    const closed = {
+      hide: 'x',
+      h_sub: true,
+      p_sub: true,
+      read_users: [3],
+      read_users_sub: true,
+      write_users: [3],
+      write_users_sub: true,
+      write: true,
+    };
+    const here = state({ storages: [], settings: [], rules: [rule(closed)] });
+    const file = { ...ruleFields({ path: '/s3/room', ...closed }), password: 'canary', ...changed };
+    const users = [{ id: 3, username: 'ann', role: 0, permission: 3 }];
+    expect(outcomes(await planImport(await backup({ users, metas: [file] }), undefined, here))).toContainEqual([
+      'rule',
+      '/s3/room',
+      'updated',
+      note,
+    ]);
+  });
+
+  it('says of a new rule what a rule above it keeps there no more, and of a storage and a user what changes', async () => {
+    const limited = { ...person(3, 'ann'), quota_bytes: 100 };
+    const here = state({
+      settings: [],
+      users: [...empty().users, limited],
+      rules: [rule({ path: '/s3', p_sub: true, read_users_sub: true })],
+    });
+    const moved = { ...NO_STORAGE, addition: JSON.stringify({ ...JSON.parse(SECRET_ADDITION), root_folder_path: '/elsewhere' }) };
+    const users = [{ id: 3, username: 'ann', role: 0, permission: 3, quota_bytes: 0 }];
+    const settings = [{ key: 'allow_indexed', value: 'true' }];
+    const metas = [{ path: '/s3/in/room' }];
+    const told = outcomes(await planImport(await backup({ metas, storages: [moved], users, settings }), undefined, here));
+    const opens = '/s3 asks for its password there no more; /s3 keeps readers out there no more';
+    expect(told).toContainEqual(['rule', '/s3/in/room', 'created', opens]);
+    expect(told).toContainEqual(['storage', '/s3', 'updated', 'its root is /elsewhere']);
+    expect(told).toContainEqual(['user', 'ann', 'updated', 'has no quota any more']);
+    expect(told).toContainEqual(['setting', 'allow_indexed', 'updated', 'it is true now']);
+  });
+
   it('says what it opens of rules, signatures and storages', async () => {
     const here = state({ rules: [rule({ hide: 'x' }), rule({ id: 2, path: '/two', write_users: [3] })] });
     const metas = [
@@ -443,7 +491,7 @@ describe('a backup of the family', () => {
     const opens =
       'everybody reads; users without the right to write do so; it asks for no password any more; it hides other names than before';
     expect(told).toContainEqual(['rule', '/s3/room', 'updated', opens]);
-    expect(told).toContainEqual(['rule', '/two', 'updated', 'guest reads, too']);
+    expect(told).toContainEqual(['rule', '/two', 'updated', 'guest reads, too; it asks for its password below its folder no more']);
     expect(told).toContainEqual(['setting', 'sign_all', 'updated', 'its files are to be had without a signature']);
     expect(told).toContainEqual([
       'storage',

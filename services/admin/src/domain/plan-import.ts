@@ -111,7 +111,7 @@ export async function planImport(
     }
     given.add(storedKeyOf(key));
     if (isUnchanged) return settle('setting', key, 'unchanged');
-    const said = key === 'sign_all' && item.value === 'false' ? UNSIGNED : note;
+    const said = key === 'sign_all' && item.value === 'false' ? UNSIGNED : note || nowOf(definition, item.value);
     return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: said }, item });
   };
   await each('setting', document.settings, ({ key, value }) => decideSetting(key, value));
@@ -271,7 +271,7 @@ async function decideRule(
   const readers = namesOf('read_users', fields.read_users);
   const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
-  const note = [...left, ...openedRule({ ...fields, readers, writers }, present, usernames)].join('; ');
+  const note = [...left, ...openedRule({ ...fields, readers, writers }, present, usernames, nearestAbove(path, rules))].join('; ');
   const change = { id: present?.id, fields: { ...fields, readers, writers } };
   if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
   const nameOf = (id: number) => usernames.get(id);
@@ -279,6 +279,21 @@ async function decideRule(
   const isUnchanged =
     isSame(rest, present) && isSame(readers, present.read_users.map(nameOf)) && isSame(writers, present.write_users.map(nameOf));
   return isUnchanged ? undefined : { ...change, record: { kind: 'rule', name: path, outcome: 'updated', note } };
+}
+
+/** What a setting is from now on, where that is no text, which may be long or a secret. */
+function nowOf({ type }: { readonly type: string }, value: string): string {
+  return ['bool', 'number', 'select'].includes(type) ? `it is ${value.slice(0, MAX_NOTE_LENGTH)} now` : '';
+}
+
+/** The nearest rule of a folder above. */
+function nearestAbove(path: string, rules: ReadonlyMap<string, Rule>): Rule | undefined {
+  for (let at = path; at !== '/'; ) {
+    at = at.slice(0, at.lastIndexOf('/')) || '/';
+    const rule = rules.get(at);
+    if (rule) return rule;
+  }
+  return undefined;
 }
 
 /** Whether all that `given` says is so in `present` already. */

@@ -11,9 +11,10 @@ const MAX_SAME = 4;
 /** The uploads among the write sessions. What is claimed and accepted lies in the row of its session, so that one step changes both. */
 export function createUploadStore(connection: StoreConnection): UploadStore {
   const model = writeSessionModelOf(connection);
-  const unfinished = (userId: number | undefined) => ({
+  const unfinished = (userId: number | undefined, address?: string) => ({
     upload_state: { $in: ['beginning', 'receiving'] },
     ...(userId !== undefined && { user_id: userId }),
+    ...(address !== undefined && { 'upload.address': address }),
   });
   const inTurn = createUserTurns();
   const many = (records: WriteSessionRecord[]) => records.map(toUploadSession).filter((session) => session !== undefined);
@@ -34,12 +35,11 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       const oldest = () => model.find(unfinished(userId)).sort({ 'upload.created_at': 1, _id: 1 }).skip(offset).limit(limit);
       return many(await inTurn(userId, () => oldest().lean<WriteSessionRecord[]>().exec()));
     },
-    count: (userId, address) =>
-      model.countDocuments({ ...unfinished(userId), ...(address !== undefined && { 'upload.address': address }) }),
-    async spooledBytes(userId, spoolId) {
+    count: (userId, address) => model.countDocuments(unfinished(userId, address)),
+    async spooledBytes(userId, spoolId, address) {
       const summed = () =>
         model.aggregate<{ bytes: number }>([
-          { $match: { ...unfinished(userId), 'upload.spool': spoolId } },
+          { $match: { ...unfinished(userId, address), 'upload.spool': spoolId } },
           { $group: { _id: null, bytes: { $sum: '$size' } } },
         ]);
       const [sum] = await inTurn(userId, () => summed().exec());

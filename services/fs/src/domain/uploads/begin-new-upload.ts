@@ -48,8 +48,9 @@ export interface MostUploads {
   readonly ofAll: number;
 }
 
-/** Of the uploads of guests those of one address may be one of so many. */
+/** Of the uploads of guests those of one address may be one of so many, and of the bytes that these wait with. */
 const ADDRESSES = 10;
+const ADDRESSES_BY_BYTES = 3;
 /** An upload that is not ready after so long belongs to a process that was killed, in milliseconds: counting what a quota is over takes its time. */
 const BEGINNING_MS = 120_000;
 /** Others that begin the same wait so long for it, in milliseconds. */
@@ -221,7 +222,7 @@ async function requireFewer(
     store.count(undefined),
     address === undefined ? 0 : store.count(userId, address),
   ]);
-  const mostOfAddress = Math.ceil(ofUser / ADDRESSES);
+  const mostOfAddress = Math.max(Math.min(ofUser, 2), Math.ceil(ofUser / ADDRESSES));
   if (ofAddress - beside >= mostOfAddress)
     throw new AppError(
       'QUOTA_EXCEEDED',
@@ -241,6 +242,12 @@ async function requireShare(
   if (!options.spool || upload.spool === undefined) return;
   const { id, limitBytes } = options.spool;
   const mostBytes = userShareOf(limitBytes);
+  const { address } = upload;
+  const mostOfAddress = Math.floor(mostBytes / ADDRESSES_BY_BYTES);
+  if (address !== undefined && (await store.spooledBytes(userId, id, address)) + beside > mostOfAddress) {
+    const ofGuests = `this storage takes whole files only, and unfinished uploads of guests of your address to such storages may have ${mostOfAddress} bytes in all`;
+    throw new AppError('QUOTA_EXCEEDED', `${ofGuests}: go on with some of them, or log in`);
+  }
   if ((await store.spooledBytes(userId, id)) + beside <= mostBytes) return;
   const message = `this storage takes whole files only, and your unfinished uploads to such storages may have ${mostBytes} bytes in all: end some of them, or upload without parts`;
   throw new AppError('QUOTA_EXCEEDED', message);

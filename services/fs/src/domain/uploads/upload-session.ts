@@ -34,8 +34,8 @@ export interface UploadStore {
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<UploadSession[]>;
   /** @param address of guests: those of this one alone */
   count(userId: number | undefined, address?: string): Promise<number>;
-  /** The announced bytes of a user's unfinished ones whose parts wait in a spool. */
-  spooledBytes(userId: number, spoolId: string): Promise<number>;
+  /** The announced bytes of a user's unfinished ones whose parts wait in a spool. @param address of guests: those of this one alone */
+  spooledBytes(userId: number, spoolId: string, address?: string): Promise<number>;
   /** Those who have unfinished ones. */
   userIds(): Promise<number[]>;
   /**

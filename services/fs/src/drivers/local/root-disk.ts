@@ -33,7 +33,7 @@ export function requireRootDisk(rootPath: string, disk: RootDisk): RootDisk {
   if (device === disk.device) return disk;
   if (device === undefined) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is not there'));
   const { mountedAt } = disk;
-  if (mountedAt !== undefined && deviceOf(mountedAt) === deviceOf(path.dirname(mountedAt))) {
+  if (mountedAt !== undefined && deviceOpened(mountedAt) === deviceOf(path.dirname(mountedAt))) {
     throw storageError('STORAGE_UNAVAILABLE', new Error(`no disk is mounted at ${mountedAt}, where the root was on one`));
   }
   return findRootDisk(rootPath);
@@ -41,4 +41,18 @@ export function requireRootDisk(rootPath: string, disk: RootDisk): RootDisk {
 
 function deviceOf(place: string): number | undefined {
   return fs.statSync(place, { throwIfNoEntry: false })?.dev;
+}
+
+/** What was unmounted as nobody used it is mounted again for whoever opens it, not for who looks at it. */
+function deviceOpened(folder: string): number | undefined {
+  try {
+    const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+    try {
+      return fs.fstatSync(fd).dev;
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    return deviceOf(folder);
+  }
 }
