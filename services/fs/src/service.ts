@@ -40,6 +40,7 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { createOwnTurns } from './domain/changing/place-turns.ts';
 import { guardDataFolder, markDataFolder } from './domain/mounts/data-folder-guard.ts';
+import { rememberDisks } from './domain/mounts/known-disks.ts';
 import { createMounts, type Mounts, type MountsOptions, WORKING } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
@@ -60,6 +61,7 @@ import { storageSpans } from './metrics/storage-spans.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createOnce } from './store/answered-calls.ts';
 import { createChangeLog } from './store/change-log.ts';
+import { diskNotesIn } from './store/disk-notes.ts';
 import { createLoneUploadStore } from './store/lone-upload-store.ts';
 import { createSharedTurns } from './store/place-turns.ts';
 import { createUploadStore } from './store/upload-store.ts';
@@ -143,7 +145,8 @@ export function createFsService(
   const { logger, clock, machineClock, bus } = kit;
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
-  const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
+  const diskNotes = dataDir === undefined ? undefined : diskNotesIn(dataDir);
+  const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(rememberDisks(driver, diskNotes), dataDir, filesFolders)));
   const { mounts, statuses, tests } = createStorages(kit, models, registry, {
     ...{ own, egressAllow, site: siteOf(siteUrl, () => configuration), onWorking: (place: VirtualPath) => keeper.noteChanges([place]) },
     onChange: (paths, isAnother) => (isAnother ? changes.entryGone(...paths) : changes.entryChanged(...paths)),

@@ -1,8 +1,9 @@
-import { access, mkdir, opendir, realpath, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { access, mkdir, opendir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import { roomOfUsers, withDiskReserve } from './disk-reserve.ts';
+import { foldersOf, realPathOf } from './host-folders.ts';
 
 /** In every data folder of an fs, so that others on the machine know it for one. Its name is not that of a file that people make. */
 const MARKER = '.wharf-data-folder';
@@ -86,27 +87,6 @@ function isMarked(folder: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** @throws AppError INVALID_ARGUMENT */
-function foldersOf(definition: DriverDefinition, addition: string): [item: string, folder: string][] {
-  const values: unknown = JSON.parse(definition.normaliseAddition(addition));
-  if (typeof values !== 'object' || values === null) return [];
-  return definition.hostFolders.flatMap(({ name, noFolder }) => {
-    const value: unknown = Reflect.get(values, name);
-    return typeof value === 'string' && !noFolder.includes(value.trim()) ? [[name, value.trim()]] : [];
-  });
-}
-
-/** The path with its links resolved. Segments that do not exist yet stay as they are. */
-async function realPathOf(path: string): Promise<string> {
-  const full = resolve(path);
-  try {
-    return await realpath(full);
-  } catch {
-    const parent = dirname(full);
-    return parent === full ? full : join(await realPathOf(parent), basename(full));
-  }
 }
 
 function isInside(path: string, folder: string): boolean {
