@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
-import { countConnections, startFaultProxy, type Wharf } from '@wharf/harness';
+import { countConnections, startFaultProxy, type Wharf, waitFor } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, codeOf, namesIn, put } from '../../../driver-contract/conformance/driver-calls.ts';
 import { folderSide, standingFolder } from '../../../driver-contract/conformance/folder-side.ts';
@@ -86,6 +86,8 @@ export function nothingCountsWhileAway({ wharf, url, token, definition }: Gatewa
     } finally {
       await rename(`${wharf.filesDir}-elsewhere`, wharf.filesDir);
     }
+    // For some seconds a gateway does not ask a storage again that was away.
+    await waitFor('the storage', async () => (await codeOf(driver.stat(at(`${above}/kept/file`)))) === 'done', { withinMs: 30_000 });
     await driver.remove(at(`${above}/kept/file`), { recursive: true });
     await driver.remove(at(`${above}/kept`), { recursive: false });
     expect(await codeOf(driver.remove(at(`${above}/kept/file`), { recursive: true }))).toBe('ENTRY_NOT_FOUND');
