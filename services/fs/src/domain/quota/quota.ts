@@ -4,7 +4,6 @@ import { isYounger } from '@wharf/pace';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { createSharedWork } from '../../driver-contract/shared-work.ts';
-import { isAway } from '../../driver-contract/storage-error.ts';
 import { ownRefusal } from '../access/own-refusal.ts';
 import type { Actor } from '../access/permissions.ts';
 
@@ -184,7 +183,7 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
     const known = uncountable.get(owner);
     if (known) throw known;
     await share(owner, signal, (until) => ledger.count(owner, () => count(until))).catch((error) => {
-      if (isAway(error)) uncountable.set(owner, AppError.from(error));
+      if (mayBeBack(error)) uncountable.set(owner, AppError.from(error));
       throw error;
     });
   };
@@ -319,13 +318,18 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
     );
     if (away === undefined) continue;
     // A storage that is away keeps nobody from the others: what is known is enough where there is room, and the next claim counts again.
-    if (!isAway(away) && !AppError.is(away, 'INTERNAL')) throw away;
+    if (!mayBeBack(away)) throw away;
     if ((await claim('meanwhile')) === 'claimed') return;
     throw away;
   }
   // Whoever goes on moving entries stops nobody else: what is known, of earlier counts and all that was written since, is enough where there is room.
   if ((await claim('known')) === 'claimed') return;
   throw new AppError('STALE_VERSION', 'your files change too fast to be counted, try again');
+}
+
+/** Whether a count failed as a storage is away, or answers what nobody understands. One that takes too long is none: it would take as long each time. */
+function mayBeBack(error: unknown): boolean {
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'INTERNAL');
 }
 
 /** What is particular to a claim. */
