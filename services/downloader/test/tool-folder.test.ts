@@ -80,6 +80,16 @@ it('with the last result goes what is none: no task knows of it', async () => {
   await task.removeResult('b');
 });
 
+it('of results that are all called like what aria2 keeps for itself none goes with another', async () => {
+  const names = ['a', 'b'].map((letter) => `${letter.repeat(40)}.torrent`);
+  for (const name of names) await writeFile(join(folder, name), name);
+  expect(await task.list()).toEqual(names);
+  await task.removeResult(names[0] ?? '');
+  expect(await task.list()).toEqual(names.slice(1));
+  await task.removeResult(names[1] ?? '');
+  await expect(access(folder)).rejects.toThrow('ENOENT');
+});
+
 it('folders with nothing in them that could be kept are results too', async () => {
   await mkdir(join(folder, 'show', 'empty', 'deep'), { recursive: true });
   await mkdir(join(folder, 'show', 'links'));

@@ -97,11 +97,12 @@ export function toolFolder(
     below([ofTool], (folder) => folder.remove(taskId))
       .catch(noneWhereMissing)
       .then(() => undefined);
-  /** Names of the results that are left, some of them where they are many. */
-  const leftIn = () =>
+  /** Names of the results that are left beside one that has gone, some of them where they are many. */
+  const leftBeside = (gone: string) =>
     within(async (folder) => {
       const names = entryNames(await folder.entries(2 * most.results + 1));
-      return ofTool === ARIA2 ? resultsAmong(names) : names;
+      // One that is called like aria2's own was listed where all were: so are the others.
+      return ofTool === ARIA2 && !DESCRIPTION_NAME.test(gone) ? resultsAmong(names) : names;
     });
   const removeEmpty = () => below([ofTool], (folder) => folder.removeEmptyFolder(taskId)).catch(() => undefined);
   return {
@@ -143,7 +144,7 @@ export function toolFolder(
         if (!isMissing(error)) throw error;
       }
       // What is no result would stay for good: no task knows of it.
-      if ((await leftIn().catch(noneWhereMissing)).length === 0) await remove();
+      if ((await leftBeside(name).catch(noneWhereMissing)).length === 0) await remove();
     },
     removeEmpty,
     remove,
