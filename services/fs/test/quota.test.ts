@@ -104,6 +104,24 @@ describe('C17: a quota', () => {
     await upload('empty', '');
   });
 
+  it.each(['UNSUPPORTED_OPERATION', 'FAILED_PRECONDITION'] as const)(
+    'counts what is stored in a folder too long to be listed: %s',
+    async (code) => {
+      const { home, memory, upload, pass } = await openHome(100);
+      await memory.put(`${home}/long/one`, '');
+      const list = MemoryDriver.prototype.list;
+      const spy = vi.spyOn(MemoryDriver.prototype, 'list').mockImplementation(function (this: MemoryDriver, path, options) {
+        if (path === `${home}/long`) throw storageError(code);
+        return list.call(this, path, options);
+      });
+      onTestFinished(() => spy.mockRestore());
+      await upload('long/two', 'x'.repeat(90));
+      pass(61_000);
+      expect((await refusalOf(upload('long/three', 'x'.repeat(90))))[0]).toBe('UNSUPPORTED_OPERATION');
+      await upload('four', 'x'.repeat(10));
+    },
+  );
+
   it('keeps nobody out while a storage is away: what is known is enough, until all is counted', async () => {
     const { home, memory, owner, upload } = await openHome(100, { storages: [{}, { mount_path: `/home-${homes + 1}/away` }] });
     await memory.put(`${home}/away/deep/old`, 'x'.repeat(40));

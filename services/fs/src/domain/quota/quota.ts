@@ -113,7 +113,7 @@ export interface Quotas {
    * Claims bytes before the first of them is written.
    * @param count adds up what is below the actor's base path; asked only when it is not known, or when there seems to be no room.
    * @param signal the caller waits for a count no longer.
-   * @throws AppError QUOTA_EXCEEDED; what `count` throws, but where a storage is away and what is known leaves room
+   * @throws AppError QUOTA_EXCEEDED; what `count` throws, but where a storage cannot be counted and what is known leaves room
    */
   claim(actor: Actor, bytes: number, count: Count, signal: AbortSignal): Promise<Claim>;
   /**
@@ -146,7 +146,7 @@ const MAX_COUNT_AGE_MS = 60_000;
 /** Counts, and claims after counts of others. A count is of no use when files are removed while it runs. */
 const MAX_TRIES = 8;
 
-/** Where a storage is away, nothing is counted again so soon, in milliseconds: all others would be walked through for each upload. */
+/** Where a storage cannot be counted, nothing is counted again so soon, in milliseconds: all others would be walked through for each upload. */
 const COUNT_AGAIN_MS = 30_000;
 const MAX_UNCOUNTABLE = 1_000;
 
@@ -183,7 +183,7 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
     const known = uncountable.get(owner);
     if (known) throw known;
     await share(owner, signal, (until) => ledger.count(owner, () => count(until))).catch((error) => {
-      if (mayBeBack(error)) uncountable.set(owner, AppError.from(error));
+      if (isUncountable(error)) uncountable.set(owner, AppError.from(error));
       throw error;
     });
   };
@@ -312,24 +312,24 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
         continue;
       }
     }
-    const away = await count().then(
+    const failure = await count().then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (away === undefined) continue;
+    if (failure === undefined) continue;
     // A storage that is away keeps nobody from the others: what is known is enough where there is room, and the next claim counts again.
-    if (!mayBeBack(away)) throw away;
+    if (!isUncountable(failure)) throw failure;
     if ((await claim('meanwhile')) === 'claimed') return;
-    throw away;
+    throw failure;
   }
   // Whoever goes on moving entries stops nobody else: what is known, of earlier counts and all that was written since, is enough where there is room.
   if ((await claim('known')) === 'claimed') return;
   throw new AppError('STALE_VERSION', 'your files change too fast to be counted, try again');
 }
 
-/** Whether a count failed as a storage is away, or answers what nobody understands. One that takes too long is none: it would take as long each time. */
-function mayBeBack(error: unknown): boolean {
-  return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'INTERNAL');
+/** Whether a storage cannot be counted: it is away, or has a folder of more names than are listed. A count that takes too long would take as long each time. */
+function isUncountable(error: unknown): boolean {
+  return (['STORAGE_UNAVAILABLE', 'UNSUPPORTED_OPERATION', 'INTERNAL'] as const).some((code) => AppError.is(error, code));
 }
 
 /** What is particular to a claim. */

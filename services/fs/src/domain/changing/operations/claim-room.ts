@@ -138,6 +138,8 @@ async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnTyp
   try {
     return await everythingIn(operation, folder, { seesAll: true });
   } catch (error) {
+    // It has too many letters to be listed, as one of too many names: neither is the bound of the walk.
+    if (AppError.is(error, 'FAILED_PRECONDITION')) throw new AppError('UNSUPPORTED_OPERATION', error.message, { cause: error });
     if (!holdsNothing(error)) throw error;
     const mounted = operation.snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
     return { entries: new EntryMap(), mounted, bytes: 0 };
@@ -152,4 +154,5 @@ function holdsNothing(error: unknown): boolean {
   return isNotThere(error) || UNREADABLE.some((code) => AppError.is(error, code));
 }
 
-const UNREADABLE = ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'UNSAFE_PATH', 'UNSUPPORTED_OPERATION'] as const;
+/** Not `UNSUPPORTED_OPERATION`: whoever may write can make a folder of more names than are listed, and what is in it can be read. */
+const UNREADABLE = ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'UNSAFE_PATH'] as const;
