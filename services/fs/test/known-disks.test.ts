@@ -46,6 +46,18 @@ it.skipIf(!mounts)(
   },
 );
 
+it.skipIf(!mounts)('a disk that is mounted nearer to the root by now is there', async () => {
+  const above = join(root, '..');
+  await mountSmallDisk(above, 2);
+  await mkdir(root);
+  await open();
+  await runCommand('umount', [above]);
+  expect(await codeOf(open())).toBe('FAILED_PRECONDITION');
+  await mountSmallDisk(root, 2);
+  await open();
+  expect(JSON.parse(await readFile(join(data, 'disks.json'), 'utf8'))).toEqual({ [root]: root });
+});
+
 it.skipIf(!mounts)('folders of many storages that are opened at once are noted, each', async () => {
   await mountSmallDisk(root, 2);
   const roots = Array.from({ length: 20 }, (_, index) => join(root, `${index}`));

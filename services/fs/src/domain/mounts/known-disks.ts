@@ -28,7 +28,7 @@ export function rememberDisks(definition: DriverDefinition, notes: DiskNotes | u
       const folder = await realPathOf(root);
       await requireDisk(notes, folder);
       const driver = await definition.open(addition, context);
-      await inTurn(() => noteDisk(notes, folder)).catch(() => undefined);
+      await noteDisk(notes, folder).catch(() => undefined);
       return driver;
     },
   };
@@ -37,7 +37,10 @@ export function rememberDisks(definition: DriverDefinition, notes: DiskNotes | u
 /** @throws AppError FAILED_PRECONDITION */
 async function requireDisk({ file, read }: DiskNotes, folder: string): Promise<void> {
   const mountedAt = (await read()).get(folder);
-  if (mountedAt === undefined || (await deviceOf(mountedAt)) !== (await deviceOf(dirname(mountedAt)))) return;
+  if (mountedAt === undefined) return;
+  const mountedNow = await mountAbove(folder);
+  // It may be mounted nearer to the root by now.
+  if (mountedNow !== undefined && (mountedNow === mountedAt || mountedNow.startsWith(`${mountedAt}/`))) return;
   throw new AppError(
     'FAILED_PRECONDITION',
     `root folder ${folder}: the disk that was mounted at ${mountedAt} is not there. Mount it; or, if its files are to lie here from now on, take this folder out of ${file}`,
@@ -45,19 +48,24 @@ async function requireDisk({ file, read }: DiskNotes, folder: string): Promise<v
 }
 
 async function noteDisk({ file, read, write }: DiskNotes, folder: string): Promise<void> {
-  const notes = await read();
   // What lies on the disk of the notes is there whenever they are.
   const isOnTheirs = (await deviceOf(folder)) === (await deviceOf(dirname(file)));
+  // Looked at out of turn: a disk that hangs holds up no other storage.
   const mountedAt = isOnTheirs ? undefined : await mountAbove(folder);
-  if (notes.get(folder) === mountedAt) return;
-  notes.delete(folder);
-  if (mountedAt !== undefined) notes.set(folder, mountedAt);
-  await write(notes);
+  await inTurn(async () => {
+    const notes = await read();
+    if (notes.get(folder) === mountedAt) return;
+    notes.delete(folder);
+    if (mountedAt !== undefined) notes.set(folder, mountedAt);
+    await write(notes);
+  });
 }
 
-/** Where the disk of a folder is mounted; undefined: it is the one of the machine. */
+/** Where the disk of a folder, or of the first above it that is there, is mounted; undefined: it is the one of the machine. */
 async function mountAbove(folder: string): Promise<string | undefined> {
   const device = await deviceOf(folder);
+  const parent = dirname(folder);
+  if (device === undefined) return parent === folder ? undefined : mountAbove(parent);
   for (let place = folder; ; ) {
     const above = dirname(place);
     if (above === place) return undefined;
