@@ -108,3 +108,11 @@ it('a file that is dropped where an upload of another one is unfinished is sent 
     ['/a/x', 'done', false],
   ]);
 });
+
+it('a file that changes while it is sent beside an unfinished one is not sent anew without end', async () => {
+  const { queue, send, fileFor, seen } = openLost(['/a/x']);
+  send.mockImplementation(async () => (send.mock.calls.length > 20 ? { state: 'done' } : { state: 'failed', error: new OtherFile() }));
+  queue.add([{ file: fileFor('/b/x'), path: '/a/x' }]);
+  await vi.waitFor(() => expect(seen().at(-1)?.[2]).toBe(true));
+  expect(send).toHaveBeenCalledTimes(2);
+});

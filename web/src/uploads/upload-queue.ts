@@ -255,6 +255,8 @@ function createGivenFiles(start: (lost: Upload, file: File) => void) {
       if (!given) return 'none';
       given.refusedBy.add(upload);
       if (giveNext(file, given, lostOnes)) return 'another';
+      // Its own upload is the last: where that is refused too, as the file goes on changing, it is told.
+      known.delete(file);
       return given.path === undefined ? 'none' : { path: given.path };
     },
   };
