@@ -177,3 +177,15 @@ it('one that was put a day ago, which the server knows no more, replaces nothing
     ['another key', 'false'],
   ]);
 });
+
+it('an upload that another page has ended is not told as stored: it may have been of another file', async () => {
+  let ends = 0;
+  const completed = () => ({ ...KNOWN, state: 'completed', received: [[0, 0]] });
+  answer({ status: completed, init: () => KNOWN, complete: () => says('ENTRY_EXISTS') });
+  const { outcome } = send(true, { file: bigFile(), session: 'b', overwrite: false });
+  expect(await outcome).toEqual({ state: 'exists' });
+  expect(begunWith()).toEqual(['false']);
+  // The end of one whose parts this page sent may have lost its answer.
+  answer({ status: completed, init: () => KNOWN, complete: () => (++ends < 3 ? lost() : undefined) });
+  expect(await send(true, { file: bigFile() }).outcome).toEqual({ state: 'done' });
+});

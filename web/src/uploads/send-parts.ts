@@ -31,6 +31,8 @@ export async function sendParts(job: SendJob, partSize: PartSize, places: Places
   const known = job.session ? await find(job.session) : await begin(job, partSize.bytes());
   if (known === undefined) throw new Forgotten();
   const isThere = known.state === 'completed';
+  // Another tab may have ended it, with another file: nothing compares them any more.
+  if (isThere && provenParts(job.file, known.upload_id).size < known.total_chunks) throw new Forgotten();
   if (!isThere) await proveSame(job, known);
   job.keep(known.upload_id);
   if (!isThere) await sendMissing(job, known, partSize, places);
