@@ -56,7 +56,7 @@ export function openedRule(
     ...(after.write && !before?.write ? ['users without the right to write do so'] : []),
     ...(after.write && after.w_sub && before?.write && !before.w_sub ? ['below its folder, too'] : []),
     ...(before ? openedOf(before, after) : []),
-    ...(before || !above ? [] : closedBy(above).map((what) => `${cut(above.path)} ${what} there no more`)),
+    ...(above ? closedBy(above).map((what) => `${cut(above.path)} ${what} there no more`) : []),
   ];
 }
 

@@ -15,7 +15,7 @@ import { type DriverForm, misfitsOf } from './driver-form.ts';
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { MAX_NOTE_LENGTH, openedRule, openedStorage, openedUser, UNSIGNED } from './opened-by-import.ts';
 import { planSave } from './plan-save.ts';
-import { createRulesRoom, parseRuleFields, type Rule, type RuleFields } from './rule.ts';
+import { createRulesRoom, parseRuleFields, type Rule, type RuleFields, shadowedBy } from './rule.ts';
 import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
 import { createStoragesRoom, parseStorageFields, type Storage, type StorageFields } from './storage.ts';
 
@@ -271,7 +271,8 @@ async function decideRule(
   const readers = namesOf('read_users', fields.read_users);
   const writers = namesOf('write_users', fields.write_users);
   if (known === undefined) left.push('its password is not in the file and nobody knows the one it has now: set one');
-  const note = [...left, ...openedRule({ ...fields, readers, writers }, present, usernames, nearestAbove(path, rules))].join('; ');
+  const above = present ? undefined : rules.get(shadowedBy(path, rules).at(-1) ?? '');
+  const note = [...left, ...openedRule({ ...fields, readers, writers }, present, usernames, above)].join('; ');
   const change = { id: present?.id, fields: { ...fields, readers, writers } };
   if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
   const nameOf = (id: number) => usernames.get(id);
@@ -284,16 +285,6 @@ async function decideRule(
 /** What a setting is from now on, where that is no text, which may be long or a secret. */
 function nowOf({ type }: { readonly type: string }, value: string): string {
   return ['bool', 'number', 'select'].includes(type) ? `it is ${value.slice(0, MAX_NOTE_LENGTH)} now` : '';
-}
-
-/** The nearest rule of a folder above. */
-function nearestAbove(path: string, rules: ReadonlyMap<string, Rule>): Rule | undefined {
-  for (let at = path; at !== '/'; ) {
-    at = at.slice(0, at.lastIndexOf('/')) || '/';
-    const rule = rules.get(at);
-    if (rule) return rule;
-  }
-  return undefined;
 }
 
 /** Whether all that `given` says is so in `present` already. */

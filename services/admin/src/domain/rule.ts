@@ -107,7 +107,7 @@ export async function requireKnownUsers(
  * The paths of the rules above a path, from the top down: a nearer rule replaces them, it does not add to them. Of many the nearest, which have
  * MAX_SHADOWS_LENGTH characters together.
  */
-export function shadowedBy(path: string, rulePaths: ReadonlySet<string>): string[] {
+export function shadowedBy(path: string, rulePaths: Pick<ReadonlySet<string>, 'has'>): string[] {
   const shadowed: string[] = [];
   let room = MAX_SHADOWS_LENGTH;
   for (let above = path; above !== '/'; ) {

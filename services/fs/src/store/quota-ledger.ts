@@ -18,12 +18,11 @@ const MANY = 1_000;
 const DROPPED_AT_ONCE = 200;
 const isCounted = ({ counted_at }: QuotaLedgerRecord) => counted_at > FORGOTTEN;
 /** Of ledgers that may be relied on, and what becomes of them. */
-const trusted = (trust: Trust) =>
-  ({
-    counted: { filter: { counted_at: { $gt: FORGOTTEN } }, change: {} },
-    known: { filter: {}, change: { $max: { counted_at: LONG_AGO } } },
-    meanwhile: { filter: {}, change: {} },
-  })[trust];
+const TRUSTED: Readonly<Record<Trust, { readonly filter: object; readonly change: { readonly $max?: object } }>> = {
+  counted: { filter: { counted_at: { $gt: FORGOTTEN } }, change: {} },
+  known: { filter: {}, change: { $max: { counted_at: LONG_AGO } } },
+  meanwhile: { filter: {}, change: {} },
+};
 const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
 
 /**
@@ -41,7 +40,7 @@ function createClaiming(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
   const dropExpired = createDropping(quotaLedgers, clock);
   return {
     async claim(owner, claim, bytes, limitBytes, trust) {
-      const { filter, change } = trusted(trust);
+      const { filter, change } = TRUSTED[trust];
       const { matchedCount } = await quotaLedgers.updateOne(
         { _id: owner, ...filter, held_bytes: { $lte: limitBytes - bytes } },
         { $inc: { held_bytes: bytes }, $set: { [`claims.${claim}`]: { bytes, expires_at: leaseFrom(clock) } }, ...change },
@@ -58,7 +57,7 @@ function createClaiming(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
       return matchedCount > 0;
     },
     async hold(owner, claim, bytes, limitBytes, trust, leaseMs) {
-      const { filter, change } = trusted(trust);
+      const { filter, change } = TRUSTED[trust];
       // Whoever changed the claim in between has got on: then it is looked at anew.
       for (;;) {
         const ledger = await read(owner);
@@ -76,10 +75,7 @@ function createClaiming(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
         if (ledger.held_bytes > limitBytes - missing) return 'full';
         const { matchedCount } = await quotaLedgers.updateOne(
           { _id: owner, ...filter, held_bytes: { $lte: limitBytes - missing }, ...isThere },
-          {
-            $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing },
-            $max: { ...renewed, ...('$max' in change ? change.$max : {}) },
-          },
+          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $max: { ...renewed, ...change.$max } },
         );
         if (matchedCount > 0) return 'claimed';
       }

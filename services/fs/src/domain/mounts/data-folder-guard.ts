@@ -1,9 +1,9 @@
 import { access, mkdir, opendir, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import { roomOfUsers, withDiskReserve } from './disk-reserve.ts';
-import { foldersOf, realPathOf } from './host-folders.ts';
+import { foldersOf, isInside, realPathOf } from './host-folders.ts';
 
 /** In every data folder of an fs, so that others on the machine know it for one. Its name is not that of a file that people make. */
 const MARKER = '.wharf-data-folder';
@@ -87,8 +87,4 @@ function isMarked(folder: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 
 /** The folders of this machine that an `addition` names, by its items. @throws AppError INVALID_ARGUMENT */
@@ -26,4 +26,9 @@ export async function realPathOf(path: string): Promise<string> {
     const parent = dirname(full);
     return parent === full ? full : join(await realPathOf(parent), basename(full));
   }
+}
+
+/** Whether a path is a folder, or lies in it. */
+export function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

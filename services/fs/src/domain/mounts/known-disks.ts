@@ -1,8 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { createKeyedTurns } from '@wharf/pace';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
-import { realPathOf, rootOf } from './host-folders.ts';
+import { isInside, realPathOf, rootOf } from './host-folders.ts';
+
+const inTurn = createKeyedTurns<string>();
 
 /** Roots of storages that lay on disks of their own, with where these were mounted. */
 export interface DiskNotes {
@@ -40,7 +43,7 @@ async function requireDisk({ file, read }: DiskNotes, folder: string): Promise<v
   if (mountedAt === undefined) return;
   const mountedNow = await mountAbove(folder);
   // It may be mounted nearer to the root by now.
-  if (mountedNow !== undefined && (mountedNow === mountedAt || mountedNow.startsWith(`${mountedAt}/`))) return;
+  if (mountedNow !== undefined && isInside(mountedNow, mountedAt)) return;
   throw new AppError(
     'FAILED_PRECONDITION',
     `root folder ${folder}: the disk that was mounted at ${mountedAt} is not there. Mount it; or, if its files are to lie here from now on, take this folder out of ${file}`,
@@ -52,7 +55,8 @@ async function noteDisk({ file, read, write }: DiskNotes, folder: string): Promi
   const isOnTheirs = (await deviceOf(folder)) === (await deviceOf(dirname(file)));
   // Looked at out of turn: a disk that hangs holds up no other storage.
   const mountedAt = isOnTheirs ? undefined : await mountAbove(folder);
-  await inTurn(async () => {
+  // Storages are opened at once, and all are noted in one file.
+  await inTurn(file, async () => {
     const notes = await read();
     if (notes.get(folder) === mountedAt) return;
     notes.delete(folder);
@@ -79,13 +83,4 @@ async function deviceOf(folder: string): Promise<number | undefined> {
     ({ dev }) => dev,
     () => undefined,
   );
-}
-
-let last: Promise<unknown> = Promise.resolve();
-
-/** Storages are opened at once, and all are noted in one file. */
-function inTurn(work: () => Promise<void>): Promise<void> {
-  const done = last.then(work);
-  last = done.catch(() => undefined);
-  return done;
 }
